@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptor_buffer: what a replay needs of descriptors that lie in buffers: what each vkGetDescriptorEXT gave, and
- * where the driver has the descriptors of a set (docs/memory.md, "Descriptor buffers").
+ * descriptor_buffer: records descriptors that lie in buffers for a replay: the result of each vkGetDescriptorEXT, and
+ * the driver's offsets of the descriptors of a set (docs/memory.md, "Descriptor buffers").
  */
 #include "layer/descriptor_buffer.h"
 
@@ -83,9 +83,8 @@ VKAPI_ATTR void VKAPI_CALL capture_GetDescriptorEXT(VkDevice device, const VkDes
     struct gen_args_vkGetDescriptorEXT args = {device, pDescriptorInfo, dataSize, NULL};
     struct layer_call call;
     unsigned char bytes[MOST_BYTES];
-    /* Drivers leave bytes as they are that mean nothing to them: they become zeroes, so that equal descriptors have
-     * equal bytes. And programs let the driver write into mapped memory of the device, which may take a microsecond to
-     * read. */
+    /* Drivers do not write unused bytes: these become zeroes, so that equal descriptors have equal bytes. Also,
+     * programs may pass mapped device memory, which may take a microsecond to read. */
     void *written = dataSize <= sizeof bytes ? bytes : pDescriptor;
     struct lap_enc *enc = layer_call_begin(&call, GEN_vkGetDescriptorEXT, &args);
 

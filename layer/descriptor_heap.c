@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptor_heap: what a replay needs of descriptors that lie in heaps: what each vkWriteResourceDescriptorsEXT and
- * vkWriteSamplerDescriptorsEXT gave, and the driver's sizes (docs/memory.md, "Descriptor heaps").
+ * descriptor_heap: records descriptors that lie in heaps for a replay: the result of each vkWriteResourceDescriptorsEXT
+ * and vkWriteSamplerDescriptorsEXT, and the driver's sizes (docs/memory.md, "Descriptor heaps").
  */
 #include "layer/descriptor_heap.h"
 
@@ -63,9 +63,9 @@ void layer_descriptor_heaps_describe(const struct layer_device *dev, const VkDev
 
 /* ---- descriptors ---- */
 
-/* Memory of the layer's own that the driver writes into. Drivers leave bytes as they are that mean nothing to them:
- * they become zeroes, so that equal descriptors have equal bytes. And programs let the driver write into mapped memory
- * of the device, which may take a microsecond to read. */
+/* Memory of the layer that the driver writes into. Drivers do not write unused bytes: these become zeroes, so that
+ * equal descriptors have equal bytes. Also, programs may pass mapped device memory, which may take a microsecond to
+ * read. */
 struct written {
     VkHostAddressRangeEXT few[16], *ranges;
     unsigned char some[16 * 64], *bytes;

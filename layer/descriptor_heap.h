@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* descriptor_heap: what a replay needs of descriptors that lie in heaps (docs/memory.md, "Descriptor heaps"). */
+/* descriptor_heap: records descriptors that lie in heaps for a replay (docs/memory.md, "Descriptor heaps"). */
 #ifndef LAP_LAYER_DESCRIPTOR_HEAP_H
 #define LAP_LAYER_DESCRIPTOR_HEAP_H
 

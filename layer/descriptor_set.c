@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptors: records of layouts, pools and sets. A set remembers what memory each of its descriptors names, so that a
- * a submit knows which resources bound sets name.
+ * descriptors: records of layouts, pools and sets. A set remembers the memory that each of its descriptors names, so
+ * that a submit knows the resources of bound sets.
  *
  * Descriptors are updated and used under the program's own synchronisation. The exception are bindings that may be
  * updated while command buffers use them: several threads may write to different descriptors of such a set at once,
@@ -70,7 +70,7 @@ static void remove_sets(struct layer_device *dev, VkDescriptorPool handle)
     while (pool && pool->sets) {
         struct layer_descriptor_set *set = pool->sets;
         layer_object_remove(dev, GEN_HANDLE_VkDescriptorSet, set->object.handle);
-        if (pool->sets == set) { /* an alias went; a handle that a pool gave twice has one record */
+        if (pool->sets == set) { /* an alias was removed; a handle that a pool returned twice has one record */
             pool->sets = set->next_in_pool;
             if (pool->sets)
                 pool->sets->previous_in_pool = &pool->sets;

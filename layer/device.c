@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device: the loader's device chain, queues, and what a trace says about the machine that it was recorded on.
+ * device: the loader's device chain, queues, and the description of the recording machine in a trace.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static bool enables_addresses(const VkDeviceCreateInfo *info)
            (address_ext && address_ext->bufferDeviceAddress);
 }
 
-/* Nothing where the driver is too old to say. */
+/* Adds nothing if the driver is too old to report it. */
 static void add_uuid(struct layer_description *description, struct cJSON *object, const char *key,
                      const uint8_t uuid[VK_UUID_SIZE])
 {
@@ -108,11 +108,11 @@ static void describe_mappings(const struct layer_device *dev)
     layer_describe_end(&description, "mappings");
 }
 
-/* To compare them takes about as long as to ask the kernel once, and a page fault less for each page. */
+/* Comparing this many bytes takes about as long as one kernel query, and saves a page fault for each page. */
 #define SMALL_BYTES (16u << 10)
 
-/* Each time that they have doubled, since many programs end without destroying their device. What they come to is known
- * when it is destroyed; the packets have the number of all. */
+/* Each time that they have doubled, since many programs end without destroying their device. The final number is
+ * recorded when it is destroyed; the packets have the number of all mappings. */
 void layer_device_note_mapping(struct layer_device *dev)
 {
     uint64_t compared = dev->memtrack ? lap_memtrack_watch_counts(dev->memtrack, NULL).compared : 0;
@@ -137,7 +137,7 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
     struct lap_memtrack_options options = {
         .watch = layer.options.write_watch,
         .non_coherent_atom_bytes = gpu->properties.limits.nonCoherentAtomSize,
-        /* mprotect is for who asks for it, and a watch that begins later may find another handler of SIGSEGV */
+        /* mprotect is used only on request, and a watch that begins later may find another handler of SIGSEGV */
         .small_bytes = layer.options.write_watch == LAP_WATCH_MPROTECT ? 0 : SMALL_BYTES,
         .log = &layer.log,
     };
@@ -171,13 +171,13 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
                              gpu->properties.apiVersion < gpu->instance->api_version ? gpu->properties.apiVersion
                                                                                      : gpu->instance->api_version);
     gen_load_missing_device_dispatch(&dev->vk, gpu->instance->next_get_proc_addr, gpu->instance->handle);
-    /* A watch asks the kernel for things, and may take SIGSEGV over: not in a program that is not recorded. */
+    /* A watch makes system calls, and may take over SIGSEGV: only in a program that is recorded. */
     if (!layer.pass_through && lap_memtrack_create(&options, &dev->memtrack) != LAP_OK)
         return false;
     return true;
 }
 
-/* Calls down with what backing adds, and without it if that fails. The chain's link is the next layer's. */
+/* Calls down with the additions of backing, and without them if that fails. The chain's link is the next layer's. */
 static VkResult create_backed(const struct layer_physical_device *gpu, const VkDeviceCreateInfo *info,
                               const VkAllocationCallbacks *allocator, PFN_vkCreateDevice create, VkDevice *out,
                               struct layer_backing_request *backing)
@@ -197,7 +197,7 @@ static VkResult create_backed(const struct layer_physical_device *gpu, const VkD
     return create(handle, info, allocator, out);
 }
 
-/* The same with what addresses add, and without it if that fails. */
+/* The same with the additions for addresses, and without them if that fails. */
 static VkResult create_device(const struct layer_physical_device *gpu, const VkDeviceCreateInfo *info,
                               const VkAllocationCallbacks *allocator, VkLayerDeviceCreateInfo *link,
                               PFN_vkCreateDevice create, VkDevice *out, struct layer_backing_request *backing,
@@ -283,7 +283,7 @@ static void free_records(struct layer_device *dev)
     layer_objects_finish(dev);
 }
 
-/* What is left of device_init. */
+/* Undoes device_init. */
 static void finish(struct layer_device *dev)
 {
     lap_memtrack_destroy(&dev->memtrack);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Device memory: allocation, mapping and binding. The calls themselves are kept as information; what a replay needs of
- * them is in lapilliBind* and lapilliUpdate* packets.
+ * Device memory: allocation, mapping and binding. The calls themselves are recorded as information; a replay uses
+ * lapilliBind* and lapilliUpdate* packets instead.
  *
  * Memory tracking holds its mutex while it writes packets, so it is never called with a packet open.
  */
@@ -34,7 +34,7 @@
 
 /* ---- allocation ---- */
 
-/* What memory that somebody else exported holds was put there by him; what new memory holds is left over. */
+/* Memory imported from an exporter has contents of the exporter; new memory has undefined contents. */
 static bool is_imported(const void *chain)
 {
     static const VkStructureType imports[] = {
@@ -57,11 +57,11 @@ static bool has_addresses(const void *chain)
     return info && info->flags & VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
 }
 
-/* A type that is shown without HOST_VISIBLE is never mapped, whatever stands behind it. */
+/* A type that is shown without HOST_VISIBLE is never mapped, even if the driver's type is host-visible. */
 static uint32_t tracking_flags(const struct layer_memory *memory, const void *chain)
 {
     uint32_t flags = memory->import || is_imported(chain) ? 0 : LAP_MEM_FRESH;
-    if (layer_payload_is_read(memory->payload)) /* the file shows what was stored, with no flush */
+    if (layer_payload_is_read(memory->payload)) /* the file shows host writes without a flush */
         return LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT;
     if (!(memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
         return 0;
@@ -72,8 +72,8 @@ static uint32_t tracking_flags(const struct layer_memory *memory, const void *ch
     return flags | LAP_MEM_HOST_VISIBLE;
 }
 
-/* What new memory holds is left over from somebody, and work that leaves some of it as it is would not be the same in
- * a replay, where objects begin as zeroes. Only where results are to be compared. */
+/* New memory has undefined contents, and work that leaves some of it unwritten would give other results in a replay,
+ * where objects begin as zeroes. Only where results are compared. */
 static void begin_as_zeroes(struct layer_device *dev, struct layer_memory *memory, VkDeviceMemory handle)
 {
     const VkMappedMemoryRange all = {
@@ -83,7 +83,7 @@ static void begin_as_zeroes(struct layer_device *dev, struct layer_memory *memor
 
     if (dev->vk.MapMemory(dev->handle, handle, 0, VK_WHOLE_SIZE, 0, &mapped) < 0)
         return;
-    /* Pages that were never written have no storage and get none. What isn't cached is faster to write than to read. */
+    /* Pages that were never written have no storage and get none. Uncached memory is faster to write than to read. */
     for (unsigned char *at = mapped; left; at += part, left -= part) {
         part = left < PAGE_BYTES ? left : PAGE_BYTES;
         if (!(memory->real_flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) || !lap_diff_is_zero(at, part))
@@ -95,8 +95,8 @@ static void begin_as_zeroes(struct layer_device *dev, struct layer_memory *memor
     dev->vk.UnmapMemory(dev->handle, handle);
 }
 
-/* The same for memory that the program can't map. What is for one object alone, or for others, too, is left as it is.
- */
+/* The same for memory that the program can't map. Exported memory, and dedicated allocations that the layer can't map
+ * either, are left as they are. */
 static void begin_unmapped(struct layer_device *dev, struct layer_memory *memory, const VkMemoryAllocateInfo *info,
                            VkDeviceMemory handle)
 {
@@ -160,7 +160,7 @@ static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo
     track(dev, memory, info->pNext);
 }
 
-/* Objects that are bound to memories of one space may share bytes, which a replay has to know. */
+/* A replay must know that objects bound to memories of one space may share bytes. */
 static void tell_sharing(struct layer_device *dev, VkDeviceMemory handle)
 {
     const struct layer_memory *memory = LAYER_GET(dev, VkDeviceMemory, handle);
@@ -180,7 +180,7 @@ static void tell_sharing(struct layer_device *dev, VkDeviceMemory handle)
     }
 }
 
-/* What is known of memory before the driver is asked for it. */
+/* The parts of a memory record that are made before the driver's vkAllocateMemory. */
 static VkResult prepare(struct layer_device *dev, const VkMemoryAllocateInfo *info, struct layer_memory *made)
 {
     VkResult result = layer_host_import_begin(dev, info, &made->import);
@@ -189,7 +189,7 @@ static VkResult prepare(struct layer_device *dev, const VkMemoryAllocateInfo *in
     return result;
 }
 
-/* The driver's, with what a replay needs to have it at its address again, and if that fails without. */
+/* The driver's call, with the flag for the same address in a replay, and without it if that fails. */
 static VkResult allocate(struct layer_device *dev, const VkMemoryAllocateInfo *asked,
                          const VkAllocationCallbacks *allocator, VkDeviceMemory *out_memory, struct layer_memory *made,
                          uint32_t *out_real_type)
@@ -305,7 +305,7 @@ static void remember_mapping(struct layer_device *dev, VkDeviceMemory memory, Vk
                              void **pointer)
 {
     struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
-    if (record && record->import) { /* the program's own view of its pages: stores through another are not seen */
+    if (record && record->import) { /* the program's own mapping: stores through another are not seen */
         *pointer = layer_host_import_pointer(record->import, offset);
         return;
     }
@@ -334,7 +334,7 @@ static void widen_mapping(struct layer_device *dev, VkDeviceMemory memory, VkDev
     *size = VK_WHOLE_SIZE;
 }
 
-/* A map shows what the device wrote; without coherence an invalidate does. */
+/* A map makes device writes visible; for non-coherent memory an invalidate does. */
 static void check_mapping(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size)
 {
     const struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
@@ -349,7 +349,7 @@ static void mapped(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize
     layer_device_note_mapping(dev);
 }
 
-/* Before the driver unmaps: what was written is still there. */
+/* Before the driver unmaps: the written bytes can still be read. */
 static void forget_mapping(struct layer_device *dev, VkDeviceMemory memory)
 {
     struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
@@ -369,7 +369,7 @@ static void remember_again(struct layer_device *dev, VkDeviceMemory memory)
         layer_tracking_result(lap_mem_map(record->mem, record->mapped, record->mapped_offset, record->mapped_bytes));
 }
 
-/* All of a payload is mapped, whatever the program asks for: at a place of the program's it has to be all as well. */
+/* The layer always maps all of a payload, so a placed map by the program must be of all of it, too. */
 static bool can_place(struct layer_device *dev, const VkMemoryMapInfoKHR *info)
 {
 #ifdef VK_EXT_map_memory_placed
@@ -562,7 +562,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_InvalidateMappedMemoryRanges(VkDevice dev
 
 /* ---- binding ---- */
 
-/* Of several binds in one call some may succeed though the call fails: then each says so, if it was asked. */
+/* Some binds of a failing call may succeed: VkBindMemoryStatus has each result, if it is in the chain. */
 static bool has_succeeded(const void *chain, VkResult result)
 {
 #if defined(VK_VERSION_1_4) || defined(VK_KHR_maintenance6)
@@ -579,8 +579,8 @@ static bool is_device_only(const struct layer_memory *memory)
            !layer_payload_is_read(memory->payload);
 }
 
-/* A replay of a trace without aliases need not look for them, nor behind the last one. Only the first piece of an
- * object is looked at. The packet has been written. */
+/* A replay need not search for aliases in a trace without them, nor after the last one. Only the first piece of an
+ * object is checked. The packet has been written. */
 static void count_bind(const struct lap_memobj *object, bool plane)
 {
     struct lap_memobj_place place = {0};
@@ -596,7 +596,8 @@ static void count_bind(const struct lap_memobj *object, bool plane)
     }
 }
 
-/* The memory for the driver to bind. What the buffer or image is made for decides whether pages can stay behind it. */
+/* The memory for the driver to bind. The handle types of the buffer or image decide whether it can be imported
+ * pages. */
 static VkDeviceMemory buffer_memory(struct layer_device *dev, VkBuffer handle, VkDeviceMemory memory)
 {
     struct layer_buffer *buffer = LAYER_GET(dev, VkBuffer, handle);
@@ -652,8 +653,8 @@ static uint32_t plane_number(VkImageAspectFlags plane)
     }
 }
 
-/* A replay has an image with a modifier as one without. Of memory planes that are none of its format it knows the first
- * alone, and all of the image is bound with that. False: this one is not said. */
+/* A replay creates an image with a modifier as one without. Of memory planes that are not format planes it only knows
+ * the first, and binds all of the image with it. False: the bind of this plane is not recorded. */
 static bool recorded_plane(const struct layer_image *image, VkImageAspectFlags *plane)
 {
     bool first = plane_number(*plane) == 0;
@@ -680,7 +681,7 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
     if (!image->bytes)
         layer_image_track(dev, image);
     bytes = image->bytes;
-    /* Planes may lie in different memories: what is said of one is not said of the image. */
+    /* Planes may lie in different memories: one plane does not decide for the image. */
     image->device_only = !plane && is_device_only(memory);
     image->cleared = memory->cleared;
     image->non_coherent = image->non_coherent || !(memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
@@ -693,7 +694,7 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
             bytes = planes.bytes[number];
         }
     }
-    /* A replay wants to know whether its rows lie as these do, when the bytes are also another object's. */
+    /* If another object shares the bytes, a replay must know whether its rows have the same layout. */
     enc = NULL;
     if (recorded_plane(image, &shown)) {
         if (image->info.tiling == VK_IMAGE_TILING_LINEAR)
@@ -717,7 +718,7 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
     layer_read_unmapped(dev, memory_handle);
 }
 
-/* The image becomes one of a swapchain's: its memory is not the program's. */
+/* The image is bound to a swapchain image: its memory is not the program's. */
 static void bind_image_to_swapchain(struct layer_device *dev, VkImage handle,
                                     const VkBindImageMemorySwapchainInfoKHR *info)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entry: what the loader calls. Interface version 2: one exported negotiate function hands out the others; the
- * remaining exports are what Android's loader asks for (layers_extensions.cpp).
+ * entry: the entry points for the loader. Interface version 2: one exported negotiate function returns the others; the
+ * remaining exports are for Android's loader (layers_extensions.cpp).
  *
  * While the layer is not armed only the two chains (instance and device creation) are intercepted, because the loader's
  * chain elements must be advanced; everything else goes straight to the next layer.
@@ -35,7 +35,7 @@ EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceExtensionProperties(VkPhy
                                                                            uint32_t *pPropertyCount,
                                                                            VkExtensionProperties *pProperties);
 
-/* Also in the manifest, from which the loader knows that no driver is to be asked for them. */
+/* Also in the manifest, so that the loader does not query drivers for them. */
 static const VkExtensionProperties own_device_extensions[] = {
     {VK_EXT_TOOLING_INFO_EXTENSION_NAME, VK_EXT_TOOLING_INFO_SPEC_VERSION},
 #ifdef VK_EXT_frame_boundary
@@ -188,8 +188,7 @@ static bool is_chain_command(const char *name)
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL capture_GetInstanceProcAddr(VkInstance handle, const char *pName)
 {
-    /* Layers above ask for vkCreateDevice without an instance, too: Mesa's overlay, and what was made after its model.
-     */
+    /* Layers above query vkCreateDevice without an instance, too: Mesa's overlay, and layers derived from it. */
     static const char *const global[] = {"vkCreateDevice", "vkCreateInstance", "vkEnumerateInstanceExtensionProperties",
                                          "vkEnumerateInstanceLayerProperties", "vkGetInstanceProcAddr"};
     const struct gen_entry *entry = find_entry(pName);
@@ -241,7 +240,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL capture_GetDeviceProcAddr(VkDevice hand
         return find_own(pName);
     if (!entry || (layer.pass_through && !is_chain_command(pName)))
         return dev->next_get_proc_addr(handle, pName);
-    /* By this very name: programs look for an extension's spelling to learn whether they may use it. */
+    /* Only by this exact name: programs query an extension's name of a function to learn whether they may use it. */
     return entry->device_level && !layer_backing_hides(dev, pName) && dev->next_get_proc_addr(handle, pName)
                ? entry->function
                : NULL;

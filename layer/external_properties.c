@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * external_properties: which memory, semaphores and fences of other processes or APIs a physical device is said to
- * import and export.
+ * external_properties: the reported import and export support of a physical device for memory, semaphores and fences of
+ * other processes or APIs.
  *
- * Programs ask with commands of Vulkan 1.1 and use what is said to be supported, some without a look at the list of
- * extensions. A handle type is therefore as hidden as the extension that it comes with.
+ * Programs query it with commands of Vulkan 1.1 and use the reported handle types, some without checking the list of
+ * extensions. So a handle type is hidden together with its extension.
  */
 #include <string.h>
 
@@ -48,7 +48,7 @@ static const struct handle_type fence_types[] = {
     {0, NULL},
 };
 
-/* Those of `bits` that come with no extension that is shown, or are in no table. */
+/* The `bits` without a shown extension, or in no table. */
 static uint32_t hidden_types(const struct handle_type *types, uint32_t bits)
 {
     for (; types->extension; types++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a physical device is said to have: features that we hide, memory types as we show them, and our own name as a
+/* The reported properties of a physical device: hidden features, memory types as shown, and the layer's name as a
  * tool. */
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +47,7 @@ VKAPI_ATTR void VKAPI_CALL capture_GetPhysicalDeviceFeatures2(VkPhysicalDevice p
     RECORD(GetPhysicalDeviceFeatures2, physicalDevice, pFeatures);
 }
 
-/* A heap that is shown a second time is as large as it is. */
+/* A heap that is shown a second time has its real size. */
 static void show_types(VkPhysicalDevice physical_device, VkPhysicalDeviceMemoryProperties *properties)
 {
     const struct layer_physical_device *record = layer_physical_device_of(physical_device);
@@ -120,7 +120,7 @@ static void describe_us(VkPhysicalDeviceToolProperties *tool)
     snprintf(tool->layer, sizeof tool->layer, "%s", LAPILLI_LAYER_NAME);
 }
 
-/* The tools below us come first. */
+/* The tools of lower layers come first. */
 static VkResult tools_with_us(const struct layer_instance *instance, VkPhysicalDevice physical_device, uint32_t *count,
                               VkPhysicalDeviceToolProperties *tools)
 {
@@ -161,8 +161,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetPhysicalDeviceToolProperties(VkPhysica
 }
 
 #ifdef VK_KHR_calibrated_timestamps
-/* Older loaders know the older name alone; they have functions for unknown names, too, but not always a way to the
- * driver behind them. One without its extension ends the process. */
+/* Older loaders know only the older name. They return functions for unknown names, too, but these may not reach the
+ * driver. A call without the extension ends the process. */
 static PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsKHR time_domains(const struct layer_physical_device *gpu)
 {
     const struct layer_instance *instance = gpu->instance;

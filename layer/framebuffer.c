@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* framebuffers: what they are made with; what they are written through is attachment's. */
+/* framebuffers: their records; attachment.c has the writes through them. */
 #include <stdlib.h>
 
 #include "gen_layer.h"
 #include "layer/command/attachment.h"
 #include "layer/submit/full_checks.h"
 
-/* An imageless framebuffer says which usage its images have, which may be more than the program asked for. */
+/* An imageless framebuffer names the usage of its images, which may be more than the program asked for. */
 struct with_usage {
     VkFramebufferCreateInfo info;
     VkFramebufferAttachmentsCreateInfo attachments;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Copies between images and memory of the program by the host (VK_EXT_host_image_copy, Vulkan 1.4), and layouts that
- * the host changes. What is copied into an image is recorded as texels without padding (lapilliWriteTexels), so that a
- * replay needs neither the program's memory nor the same driver: of a copy in the driver's own order of bytes
- * (VK_HOST_IMAGE_COPY_MEMCPY) the layer reads the texels back. With --verify there is a hash of what is read.
+ * the host changes. A copy into an image is recorded as texels without padding (lapilliWriteTexels), so that a replay
+ * needs neither the program's memory nor the same driver: after a copy in the driver's own byte order
+ * (VK_HOST_IMAGE_COPY_MEMCPY) the layer reads the texels back. With --verify, copies from an image are recorded as a
+ * hash.
  *
  * The image is not in use by the device during these calls, and the specification wants no other call to touch its
  * subresources meanwhile.
@@ -28,7 +29,7 @@
 
 /* ---- linear images, whose bytes memory tracking knows ---- */
 
-/* What the host has stored there goes into the trace before, since the copy reads it or comes over it. */
+/* Writes packets of earlier host writes first, since the copy reads or overwrites them. */
 static void before_access(struct layer_device *dev, VkImage handle, bool writes)
 {
     const struct layer_image *image = LAYER_GET(dev, VkImage, handle);
@@ -46,7 +47,7 @@ static void before_access(struct layer_device *dev, VkImage handle, bool writes)
     pthread_mutex_unlock(&dev->submit_mutex);
 }
 
-/* The driver's stores are none of the host's: a replay makes them with the call. */
+/* The driver's stores are not host writes: a replay repeats them with the call. */
 static void after_write(struct layer_device *dev, VkImage handle)
 {
     const struct layer_image *image = LAYER_GET(dev, VkImage, handle);
@@ -135,7 +136,7 @@ static enum lap_status check_piece(void *context, const struct lap_texel_region 
 
     if (!texels || !image)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    if (piece->aspect == VK_IMAGE_ASPECT_DEPTH_BIT) { /* bits of it may mean nothing */
+    if (piece->aspect == VK_IMAGE_ASPECT_DEPTH_BIT) { /* some bits may be undefined */
         if (!c->scratch)
             c->scratch = malloc(bytes > MOST_BYTES ? bytes : MOST_BYTES);
         if (!c->scratch)
@@ -205,7 +206,7 @@ static bool is_source_layout(struct layer_device *dev, VkImageLayout layout)
     return found;
 }
 
-/* Reads the region as texels, whatever the program's copy had. */
+/* Reads the region as texels, for every layout of the program's copy. */
 static enum lap_status read_texels(struct copied *c, lap_texels_piece_fn visit)
 {
     const uint64_t bytes = lap_texels_region_bytes(&c->block, &c->all);

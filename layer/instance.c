@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instance: the loader's instance chain, physical devices and what they show. Loader-Layer interface, "Layer
+ * instance: the loader's instance chain, physical devices and their properties. Loader-Layer interface, "Layer
  * Instance/Device creation": the chain element is advanced before calling down, nothing is touched on failure, and no
  * trampoline of the loader is called from here.
  */
@@ -33,7 +33,7 @@ static bool names_layer(const VkInstanceCreateInfo *info)
     return false;
 }
 
-/* Calls down with what backing adds, and without it if that fails. */
+/* Calls down with the additions of backing, and without them if that fails. */
 static VkResult create_instance(const VkInstanceCreateInfo *info, const VkAllocationCallbacks *allocator,
                                 VkLayerInstanceCreateInfo *link, PFN_vkCreateInstance create, VkInstance *out,
                                 bool *out_imports)
@@ -76,8 +76,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateInstance(const VkInstanceCreateInfo
     if (!create)
         return VK_ERROR_INITIALIZATION_FAILED;
     layer_resolve(names_layer(pCreateInfo));
-    /* Without a record nothing below this layer can be called, and loaders don't survive an instance that a layer
-     * destroys again: so the record comes first. */
+    /* Without a record the layer can't call down, and loaders don't survive a layer that destroys the new instance: so
+     * the record comes first. */
     if (lap_map_reserve(&layer.instances_by_table) != LAP_OK)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     instance = (struct layer_instance *)layer_object_prepare(GEN_HANDLE_VkInstance);

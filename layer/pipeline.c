@@ -3,8 +3,8 @@
  * pipeline: creation of graphics and compute pipelines.
  *
  * Programs may leave out the code of a stage and name an identifier or binaries instead, if the driver has the code.
- * The trace gets the code all the same. Where the layer does not know it, it answers what the specification has for a
- * driver that does not have it: VK_PIPELINE_COMPILE_REQUIRED. The program then brings the code.
+ * The trace gets the code all the same. If the layer does not know the code, it returns VK_PIPELINE_COMPILE_REQUIRED,
+ * as the specification says for a driver without the code. The program then passes the code.
  */
 #include <stdlib.h>
 
@@ -96,7 +96,7 @@ static bool replace_stages(struct kept *kept, uint32_t i, const VkPipelineShader
     return true;
 }
 
-/* What is to be recorded of a call. False: out of memory. */
+/* Collects the pipelines of a call to record. False: out of memory. */
 static bool keep(const struct call *call, struct kept *kept)
 {
     for (uint32_t i = 0; i < call->count; i++) {
@@ -143,7 +143,7 @@ static void name_base(const struct call *call, struct call *one, VkGraphicsPipel
     }
 }
 
-/* The driver creates the others, one by one: it must not see what it may have and the trace has not. */
+/* The driver creates only the known pipelines, one by one: it might have code that the trace lacks. */
 static VkResult create_known(const struct call *call, const struct kept *kept)
 {
     VkResult result = VK_SUCCESS;
@@ -162,7 +162,7 @@ static VkResult create_known(const struct call *call, const struct kept *kept)
             name_base(call, &one, &graphics, &compute, i);
             got = create(&one);
         }
-        if (result >= 0 && got != VK_SUCCESS) /* errors count more than what has to be compiled */
+        if (result >= 0 && got != VK_SUCCESS) /* errors take precedence over VK_PIPELINE_COMPILE_REQUIRED */
             result = got;
         if (got != VK_SUCCESS && returns_early(call, i))
             break;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pipeline_binary: what a driver compiled, in the hands of the program (VK_KHR_pipeline_binary).
+ * pipeline_binary: the driver's compiled code that the program handles (VK_KHR_pipeline_binary).
  *
  * A trace has no binaries: pipelines that are created with them are recorded with the code of the pipeline that they
  * came from (pipeline.c). Binaries of an earlier run are of no use, since the layer does not know their code. So keys
- * differ in each run, and a program that looks its binaries up by key, or compares the global key, compiles anew. Data
- * that comes all the same is answered with VK_PIPELINE_BINARY_MISSING_KHR.
+ * differ in each run, and a program that looks its binaries up by key, or compares the global key, compiles anew.
+ * Unknown data still gets VK_PIPELINE_BINARY_MISSING_KHR.
  */
 #include <stdlib.h>
 #include <string.h>

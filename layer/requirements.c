@@ -93,7 +93,7 @@ VKAPI_ATTR void VKAPI_CALL capture_GetDeviceBufferMemoryRequirements(VkDevice de
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkMemoryRequirements *requirements = &pMemoryRequirements->memoryRequirements;
-    /* Of what the driver will be asked for. */
+    /* Of the create info for the driver. */
     VkDeviceBufferMemoryRequirements info = *pInfo;
     struct layer_readable_buffer changed;
     bool readable;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Buffers, images and their views: what their records need to know. */
+/* Buffers, images and their views: their records. */
 #include "layer/resource.h"
 
 #include "codegen/support/chain.h"
@@ -196,7 +196,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateImage(VkDevice device, const VkImag
     VkResult result = layer_backing_create_image(dev, info, pAllocator, pImage, &backing);
     struct layer_image *image = result >= 0 ? LAYER_ADD(dev, VkImage, *pImage) : NULL;
     struct layer_image_modifier modifier;
-    /* A replay of a part writes what the image held, as the layer reads it. */
+    /* A replay of a part writes the image's contents, so it needs the added usage. */
     const VkImageCreateInfo *recorded = layer.options.parts.on ? info : pCreateInfo;
     struct lap_enc *enc;
 
@@ -227,8 +227,7 @@ void hook_before_DestroyImage(struct layer_device *dev, VkDevice device, VkImage
     layer_backing_settle(dev, &record->backing);
 }
 
-/* What a 3D image shows through another type of view, or some of its slices, can't be expressed in levels and layers.
- */
+/* Other view types of a 3D image, or views of some of its slices, can't be expressed in levels and layers. */
 static struct layer_view_range view_range(const struct layer_image *image, const VkImageViewCreateInfo *info)
 {
     const VkImageSubresourceRange *range = &info->subresourceRange;

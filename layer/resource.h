@@ -11,10 +11,9 @@
 
 /* Fills in image->bytes and makes image->memobj where that can be done and has not been. */
 void layer_image_track(struct layer_device *dev, struct layer_image *image);
-/* A presentable image, which has no memory: so that what work does with it is known, where parts of the run are
- * recorded. */
+/* Tracks a presentable image, which has no memory, so that work on it is known where parts of the run are recorded. */
 void layer_image_track_presentable(struct layer_device *dev, struct layer_image *image);
-/* Before the record goes. */
+/* Before the record is freed. */
 void layer_image_untrack(struct layer_device *dev, struct layer_image *image);
 
 #endif

@@ -3,8 +3,8 @@
  * shader_object: shaders that are created without a pipeline (VK_EXT_shader_object).
  *
  * Of a shader that the program creates from a binary, the trace has the code that the binary came from: only the
- * recorded driver understands the binary. Of one from an earlier run the layer does not know the code, so it answers
- * that the binary is incompatible; the program then has to bring the code.
+ * recorded driver understands the binary. The layer does not know the code of a binary from an earlier run, so it
+ * reports the binary as incompatible; the program then has to pass the code.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +23,14 @@ static bool is_binary(const VkShaderCreateInfoEXT *info)
     return info->codeType == VK_SHADER_CODE_TYPE_BINARY_EXT;
 }
 
-/* What the binary of a create info came from; NULL: not known. */
+/* The origin of the binary of a create info; NULL: not known. */
 static struct layer_origin *known(const struct layer_device *dev, const VkShaderCreateInfoEXT *info)
 {
     return layer_code_find(dev, LAYER_CODE_SHADER_BINARY, info->pCode, info->codeSize);
 }
 
-/* The code type, code, entry point and constants are those of the shader that the binary came from; everything else the
- * program has to say again. False: out of memory. */
+/* The code type, code, entry point and constants are those of the shader that the binary came from; the program has to
+ * pass everything else again. False: out of memory. */
 static bool as_code(struct lap_arena *arena, const struct layer_origin *origin, VkShaderCreateInfoEXT *info)
 {
     const struct layer_origin_stage *stage = &origin->stages[0];
@@ -94,7 +94,7 @@ static struct layer_origin *origin_of(const VkShaderCreateInfoEXT *info)
     return NULL;
 }
 
-/* What the record keeps: given and recorded are the create info as the program and as the trace has it. */
+/* Fills in the record. given: the program's create info; recorded: that of the trace. */
 static void look_at(struct layer_device *dev, VkShaderEXT shader, const VkShaderCreateInfoEXT *given,
                     const VkShaderCreateInfoEXT *recorded)
 {

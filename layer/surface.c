@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * surface: which window a surface is made of, for keys that begin parts (layer/part/key.h).
+ * surface: the window of a surface, for keys that begin parts (layer/part/key.h).
  */
 #include <dlfcn.h>
 

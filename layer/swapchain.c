@@ -227,7 +227,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AcquireNextImageKHR(VkDevice device, VkSw
     if (!was_acquired(result))
         return result;
     layer_queues_lock(dev, &cancel);
-    pthread_mutex_lock(&dev->submit_mutex); /* no part begins between the packet and what is known of the image */
+    pthread_mutex_lock(&dev->submit_mutex); /* no part begins between the packet and the update of the image's record */
     enc = layer_packet_begin(&dev->tables, GEN_vkAcquireNextImageKHR, 0);
     if (enc) {
         gen_encode_vkAcquireNextImageKHR(enc, device, swapchain, timeout, semaphore, fence, pImageIndex, result);

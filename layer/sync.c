@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sync: what the program learns about submitted work. Only what was learnt is recorded: polling that found nothing
+ * sync: calls from which the program learns about submitted work. Only the result is recorded: unsuccessful polling
  * leaves no packet, and a wait for any of several objects is recorded as a wait for those that were signalled, so that
  * the replay waits for the same ones.
  */
@@ -51,7 +51,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_WaitForFences(VkDevice device, uint32_t f
         return result;
     }
     for (uint32_t i = 0; i < fenceCount; i++)
-        if (pFences[i] && dev->vk.GetFenceStatus(device, pFences[i]) == VK_SUCCESS) /* a null was borne once */
+        if (pFences[i] && dev->vk.GetFenceStatus(device, pFences[i]) == VK_SUCCESS) /* tolerates VK_NULL_HANDLE */
             signalled[count++] = pFences[i];
     record_fences(dev, device, count, signalled, timeout);
     if (signalled != few)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sync_fd: semaphores and fences as file descriptors (submit/handed.h). */
+/* sync_fd: semaphores and fences as file descriptors (submit/external_sync.h). */
 #include "gen_layer.h"
 #include "layer/submit/external_sync.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * update_template: descriptor updates whose data lies in an order of the program's own. They are recorded as the plain
- * writes that they stand for, so that a trace has one kind of update and no opaque data.
+ * update_template: descriptor updates whose data layout the program defines. They are recorded as equivalent plain
+ * writes, so that a trace has one kind of update and no opaque data.
  */
 #include <stdalign.h>
 #include <stdlib.h>
@@ -133,7 +133,7 @@ static void fill_write(struct scratch *scratch, VkWriteDescriptorSet *write,
     }
 }
 
-/* The writes that an update stands for; NULL when out of memory. They live as long as the scratch memory. */
+/* The plain writes of an update; NULL when out of memory. They live as long as the scratch memory. */
 static const VkWriteDescriptorSet *make_writes(struct scratch *scratch, const struct layer_template *from,
                                                VkDescriptorSet set, const void *data)
 {

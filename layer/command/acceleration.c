@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* acceleration: commands that build acceleration structures and micromaps, and copy them as bytes. They reach memory by
- * addresses, so submits with them touch everything. What they write is the driver's own: no other driver, and at times
- * no other run, writes the same, so `capture --verify` leaves out the buffers that hold structures, scratch memory or
- * their bytes. */
+ * addresses, so submits with them touch everything. Their results are specific to the driver: other drivers, and at
+ * times other runs, write different bytes, so `capture --verify` leaves out the buffers that hold structures, scratch
+ * memory or their bytes. */
 #include "gen_layer.h"
 #include "layer/command/build_inputs.h"
 #include "layer/command/touched.h"
 #include "layer/core/layer.h"
 
-/* A structure lies in the buffer from now on. */
+/* From now on the buffer contains an acceleration structure. */
 static void hold(struct layer_device *dev, VkBuffer handle)
 {
     struct layer_buffer *buffer = LAYER_GET(dev, VkBuffer, handle);
@@ -35,7 +35,7 @@ static void mark(void *user, uint64_t handle, void *record)
         atomic_store_explicit(&buffer->opaque, true, memory_order_relaxed);
 }
 
-/* All buffers are looked at, which only checks of everything need. */
+/* Visits all buffers, but only where contents are read back. */
 static void write_at(struct layer_cmdbuf *cb, VkDeviceAddress address)
 {
     if (layer.options.reads_back && address)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which memory the commands name that take device addresses instead of buffers: they touch what the command with
- * buffers touches, where the address lies in a buffer that is known, and everything otherwise. */
+/* The memory of commands that take device addresses instead of buffers. If the address lies in a known buffer, they
+ * touch the same memory as the command with buffers, otherwise everything. */
 #include "gen_layer.h"
 #include "layer/command/image_region.h"
 #include "layer/command/touched.h"
@@ -12,7 +12,7 @@ struct place {
     VkDeviceSize offset;
 };
 
-/* False: the address is null (nothing is touched), or no buffer is known to have the bytes (everything is). */
+/* False: the address is null (nothing is touched), or no known buffer contains the bytes (everything is touched). */
 static bool __attribute__((unused))
 find(struct layer_cmdbuf *cb, VkDeviceAddress address, VkDeviceSize bytes, struct place *out)
 {
@@ -30,7 +30,7 @@ touch(struct layer_cmdbuf *cb, VkDeviceAddress address, VkDeviceSize bytes, enum
         layer_touch_buffer(cb, at.buffer, at.offset, bytes, how);
 }
 
-/* ---- the copies themselves are in memory: what they read and write of it can't be known ---- */
+/* ---- indirect copies: the regions are in device memory, so the buffer ranges can't be known ---- */
 
 static void touch_subresources(struct layer_cmdbuf *cb, VkImage image, uint32_t count,
                                const VkImageSubresourceLayers *subresources)
@@ -110,7 +110,7 @@ static void touch_range(struct layer_cmdbuf *cb, const VkDeviceAddressRangeKHR *
     touch(cb, range->address, range->size, how);
 }
 
-/* ---- what draws and dispatches read ---- */
+/* ---- reads of draws and dispatches ---- */
 
 void hook_after_CmdBindIndexBuffer3KHR(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
                                        const VkBindIndexBuffer3InfoKHR *pInfo)

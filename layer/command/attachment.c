@@ -39,14 +39,14 @@ void layer_framebuffer_remember(struct layer_device *dev, const VkFramebufferCre
     }
 }
 
-/* ---- what is drawn to ---- */
+/* ---- written attachments ---- */
 
 /* Where a render pass instance writes. */
 struct instance {
     struct layer_cmdbuf *cb;
     VkRect2D area;
     uint32_t layers;
-    bool elsewhere; /* the area is not all that there is to know: each device has its own, or it is turned */
+    bool elsewhere; /* the render area is not exact: each device has its own, or it is rotated */
 };
 
 static struct instance instance_of(struct layer_cmdbuf *cb, const void *chain, VkRect2D area, uint32_t layers)
@@ -92,7 +92,7 @@ static void touch_view(const struct instance *instance, VkImageView view, uint32
         touch_image(instance, record->image, &record->range, view_mask, how);
 }
 
-/* ---- what is in the texels afterwards, for images that are copied to be checked ---- */
+/* ---- contents of the texels afterwards, for images that are read back to be checked ---- */
 
 static uint32_t at_level(uint32_t extent, uint32_t level)
 {
@@ -122,7 +122,8 @@ static enum layer_step_kind step_of(enum layer_touch how, bool covered, bool dis
     return how == LAYER_WRITES && covered ? LAYER_STEP_COVERED : LAYER_STEP_WRITTEN;
 }
 
-/* What a render pass instance leaves in some aspects of an attachment. layout: VK_IMAGE_LAYOUT_UNDEFINED: as it was. */
+/* The result of a render pass instance for some aspects of an attachment. layout: VK_IMAGE_LAYOUT_UNDEFINED:
+ * unchanged. */
 static void step_aspects(const struct instance *instance, const struct layer_image *image,
                          const struct layer_view_range *view, VkImageAspectFlags aspects, enum layer_step_kind kind,
                          VkImageLayout layout)
@@ -157,7 +158,7 @@ static void step_attachment(const struct instance *instance, const struct layer_
 
 /* ---- render passes ---- */
 
-/* What is not known of an attachment: it is written somehow. */
+/* An unknown attachment counts as written with varying contents. */
 static struct layer_attachment attachment_of(const struct layer_render_pass *pass, uint32_t number)
 {
     if (pass && number < pass->attachment_count)
@@ -210,8 +211,8 @@ void hook_after_CmdBeginRenderPass2(struct layer_cmdbuf *cb, VkCommandBuffer com
 
 /* ---- dynamic rendering ---- */
 
-/* Where an instance is suspended and resumed, all of its parts have the same attachments and operations. What each part
- * is said to do is then true of them together, and they are submitted together. */
+/* If an instance is suspended and resumed, all of its parts have the same attachments and operations, and are submitted
+ * together. So the step of each part is right for all of them together. */
 static void step_view(const struct instance *instance, VkImageView view, VkImageAspectFlags aspects, uint32_t view_mask,
                       enum layer_touch how, bool discarded)
 {

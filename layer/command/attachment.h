@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attachment: what render passes and dynamic rendering write. Load and store operations say what is there afterwards,
- * the render area and the views say where ("Render Pass", "Load Operation", "Store Operation").
+ * attachment: writes of render passes and dynamic rendering. Load and store operations decide the contents afterwards,
+ * the render area and the views decide the place ("Render Pass", "Load Operation", "Store Operation").
  */
 #ifndef LAP_LAYER_ATTACHMENT_H
 #define LAP_LAYER_ATTACHMENT_H
@@ -9,9 +9,9 @@
 #include "codegen/support/conditions.h"
 #include "layer/command/touched.h"
 
-/* What a render pass does to one of its attachments. */
+/* The effect of a render pass on one of its attachments. */
 struct layer_attachment {
-    enum layer_touch begins, how; /* as it is loaded, and all together: LAYER_READS as long as nothing writes it */
+    enum layer_touch begins, how; /* of the load, and in all: LAYER_READS as long as nothing writes it */
     bool stored, aliased, used;
     /* Of its texels, and of its stencil, for images that are copied to be checked (image_state.h). */
     enum layer_touch depth, stencil;
@@ -27,20 +27,20 @@ struct layer_render_pass {
     uint32_t attachment_count;
 };
 
-/* A framebuffer was created: notes where it is written, once. */
+/* A framebuffer was created: notes its writable ranges, once. */
 void layer_framebuffer_remember(struct layer_device *dev, const VkFramebufferCreateInfo *info, VkFramebuffer handle);
 
-/* What is in an attachment when drawing begins: LAYER_WRITES: it was cleared, LAYER_WRITES_PARTLY: what was there,
- * LAYER_WRITES_VARYING: nobody knows. */
+/* The contents of an attachment when drawing begins: LAYER_WRITES: cleared, LAYER_WRITES_PARTLY: the previous contents,
+ * LAYER_WRITES_VARYING: undefined. */
 enum layer_touch layer_attachment_begins(VkAttachmentLoadOp load, VkImageLayout initial);
 
-/* And in the image afterwards. With VK_ATTACHMENT_STORE_OP_NONE what is drawn becomes undefined. */
+/* The contents of the image afterwards. With VK_ATTACHMENT_STORE_OP_NONE drawn texels become undefined. */
 static inline enum layer_touch layer_attachment_ends(enum layer_touch begins, VkAttachmentStoreOp store)
 {
     return store == VK_ATTACHMENT_STORE_OP_STORE ? begins : LAYER_WRITES_VARYING;
 }
 
-/* What a resolve of such an attachment leaves in the other one: all of the render area is overwritten. */
+/* The contents of the resolve attachment after a resolve: all of the render area is overwritten. */
 static inline enum layer_touch layer_attachment_resolved(enum layer_touch begins)
 {
     return begins == LAYER_WRITES_VARYING ? LAYER_WRITES_VARYING : LAYER_WRITES;

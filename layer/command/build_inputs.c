@@ -13,7 +13,7 @@
 #define INSTANCE_BYTES    sizeof(VkAccelerationStructureInstanceKHR)
 #define MOST_VERTEX_BYTES 32u /* of the largest format */
 
-/* ---- what a geometry is built from ---- */
+/* ---- inputs of a geometry ---- */
 
 /* Bytes that are copied: from a buffer of the program's to an offset in the copy. */
 struct piece {
@@ -69,8 +69,7 @@ static uint64_t index_bytes(VkIndexType type)
     }
 }
 
-/* Only the device knows which vertices indices name: those up to the largest that there may be. What a program says of
- * that may be more than the buffer has. */
+/* Only the device knows the indices, so all vertices up to maxVertex are copied. maxVertex may exceed the buffer. */
 static void add_triangles(struct pieces *pieces, struct layer_device *dev,
                           VkAccelerationStructureGeometryTrianglesDataKHR *data,
                           const VkAccelerationStructureBuildRangeInfoKHR *range)
@@ -161,7 +160,7 @@ static bool is_of_extension(const VkAccelerationStructureBuildGeometryInfoKHR *i
     return info->pNext || info->flags & ~known;
 }
 
-/* Where the copies lie from now on. */
+/* Sets the addresses of the copies. */
 static void place(struct layer_build *build, const struct pieces *pieces)
 {
     const VkDeviceAddress begin = build->copy.chunk->address + build->copy.offset;
@@ -173,7 +172,7 @@ static void place(struct layer_build *build, const struct pieces *pieces)
             (VkAccelerationStructureBuildRangeInfoKHR){.primitiveCount = build->ranges[i].primitiveCount};
 }
 
-/* NULL: out of memory. pieces: what is to be copied to build->copy, unless it has a fault. */
+/* NULL: out of memory. pieces: the ranges to copy to build->copy, unless it has a fault. */
 static struct layer_build *describe(struct layer_device *dev, const VkAccelerationStructureBuildGeometryInfoKHR *info,
                                     const VkAccelerationStructureBuildRangeInfoKHR *ranges, struct pieces *pieces)
 {
@@ -208,7 +207,7 @@ static struct layer_build *describe(struct layer_device *dev, const VkAccelerati
 
 /* ---- commands ---- */
 
-/* All that was done before is there to be read, and what follows may write it. */
+/* Before the copies: they see earlier writes. After them: later commands may write the sources. */
 static void barrier(const struct layer_cmdbuf *cb, bool begins)
 {
     const VkMemoryBarrier before = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build_inputs: what acceleration structures are built from, where parts of the run may be recorded. A part begins with
- * structures that it builds again (docs/parts.md), and by then the program may have overwritten or destroyed what it
- * built them from. So commands that copy the inputs follow each command that builds, in the program's own command
- * buffer. The copies lie in memory of the layer's own (layer/memory/copies.h) for as long as the recorded commands or
- * a structure that was built by them.
+ * build_inputs: copies of the build inputs of acceleration structures, where parts of the run may be recorded. A part
+ * begins with structures that it builds again (docs/parts.md), and by then the program may have overwritten or
+ * destroyed the inputs. So each build command is followed by commands that copy its inputs, in the program's own
+ * command buffer. The copies lie in memory of the layer (layer/memory/copies.h) and live as long as the recorded
+ * commands or a structure that they built.
  *
- * Command buffers remember steps, which a submit applies. An update counts as a build from its inputs, and a structure
- * that is copied from another one has what that one was built from. Without parts nothing happens here.
+ * Command buffers remember steps, which a submit applies. An update counts as a build from its inputs, and a copy of a
+ * structure has the inputs of its source. Without parts nothing happens here.
  */
 #ifndef LAP_LAYER_BUILD_INPUTS_H
 #define LAP_LAYER_BUILD_INPUTS_H
@@ -19,8 +19,8 @@
 struct layer_build {
     atomic_uint users;
     struct layer_device *dev;
-    const char *fault;   /* why nobody can do it again: a static sentence; NULL: it can be done */
-    uint64_t executions; /* so many were submitted, each with inputs of its own; under submit_mutex */
+    const char *fault;   /* why it can't be repeated: a static sentence; NULL: it can */
+    uint64_t executions; /* number submitted, each with inputs of its own; under submit_mutex */
     bool in_trace;       /* layer/part/state_structures.c */
     struct layer_copy copy;
     VkAccelerationStructureTypeKHR type;
@@ -32,9 +32,9 @@ struct layer_build {
 
 struct layer_structure_step {
     uint64_t structure, index; /* handle and index of the record that is written */
-    uint64_t source;           /* the handle of what is copied there; 0: it is built */
-    struct layer_build *build; /* NULL: it is copied, or nobody can build it again */
-    const char *fault;         /* then, why */
+    uint64_t source;           /* the handle of the copied structure; 0: it is built */
+    struct layer_build *build; /* NULL: it is copied, or can't be built again */
+    const char *fault;         /* why it can't be built again */
 };
 
 /* The builds of a command that was just recorded. ranges NULL: they are on the device. */
@@ -42,7 +42,7 @@ void layer_builds_note(struct layer_cmdbuf *cb, uint32_t count,
                        const VkAccelerationStructureBuildGeometryInfoKHR *infos,
                        const VkAccelerationStructureBuildRangeInfoKHR *const *ranges);
 void layer_builds_note_copy(struct layer_cmdbuf *cb, VkAccelerationStructureKHR from, VkAccelerationStructureKHR to);
-/* Something else writes the structure. why: a static sentence. */
+/* Another command writes the structure. why: a static sentence. */
 void layer_builds_note_lost(struct layer_cmdbuf *cb, VkAccelerationStructureKHR structure, const char *why);
 
 /* A secondary command buffer is executed. False: out of memory. */

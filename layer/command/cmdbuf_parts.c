@@ -30,7 +30,7 @@ static bool is_settled(const struct layer_cmdbuf *cb, const struct layer_event_s
     return false;
 }
 
-/* Nothing stands between the last wait, or the beginning, and now. */
+/* No command was recorded since the last wait, or since the beginning. */
 static bool is_empty(const struct layer_cmdbuf *cb)
 {
     struct layer_cmdbuf_part_view part = layer_cmdbuf_part_at(cb, cb->part_count);

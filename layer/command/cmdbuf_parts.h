@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmdbuf_parts: what a command buffer does with events, and the parts that it falls into where it waits for one that
- * the host may set: what stands behind such a wait can't begin before that, what stands in front of it can
- * (host_gate.h).
+ * cmdbuf_parts: the event commands of a command buffer. Each wait for an event that the host may set begins a new part:
+ * commands after the wait can't begin before the host sets the event, commands before it can (host_gate.h).
  *
- * The part that is being recorded is in the command buffer itself (touched, progress_queries, events, and the last of
- * its sets); those that came before it are in cb->parts. One without such waits has a single part.
+ * The current part is in the command buffer itself (touched, progress_queries, events, and the last of its sets);
+ * earlier parts are in cb->parts. A command buffer without such waits has a single part.
  */
 #ifndef LAP_LAYER_CMDBUF_PARTS_H
 #define LAP_LAYER_CMDBUF_PARTS_H
@@ -14,14 +13,14 @@
 
 enum layer_event_kind { LAYER_EVENT_WAITED_FOR, LAYER_EVENT_SET, LAYER_EVENT_RESET };
 
-/* What a command does with an event. Waits stand at the beginning of a part; of those that can't be for the host,
- * because the command buffer has set the event itself, nothing is kept. */
+/* An event command. Waits are the first steps of a part; waits that can't be for the host, because the command buffer
+ * has set the event itself, are not kept. */
 struct layer_event_step {
     uint64_t event, index; /* the handle, and the record's index, which is never used twice */
     enum layer_event_kind kind;
 };
 
-/* A part that was recorded: what the command buffer has of the one that is being recorded. */
+/* A finished part, with the members that the command buffer has for the current one. */
 struct layer_cmdbuf_part {
     struct layer_touched touched;
     struct layer_progress_queries progress_queries;
@@ -29,7 +28,7 @@ struct layer_cmdbuf_part {
     uint32_t sets_end; /* in cb->sets */
 };
 
-/* A part as it is read; all of it is the command buffer's. */
+/* A view of a part for reading; the command buffer owns the contents. */
 struct layer_cmdbuf_part_view {
     const struct layer_touched *touched;
     const struct layer_progress_queries *progress_queries;
@@ -48,7 +47,7 @@ static inline struct layer_cmdbuf_part_view layer_cmdbuf_part_at(const struct la
                                            part->sets_end};
 }
 
-/* A command of the command buffer, or of one that it executes, does this: it may begin a new part. */
+/* A command of the command buffer, or of one that it executes, has this step; it may begin a new part. */
 void layer_cmdbuf_parts_note(struct layer_cmdbuf *cb, const struct layer_event_step *step);
 
 /* When a command buffer goes back to the initial state, and when it is freed. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command buffers: what is recorded between vkBeginCommandBuffer and vkEndCommandBuffer gathers in the command buffer's
- * own encoder, with no lock, and enters the trace as one block at vkEndCommandBuffer. A block does not name its command
+ * command buffers: commands between vkBeginCommandBuffer and vkEndCommandBuffer are encoded into the command buffer's
+ * own encoder, with no lock, and enter the trace as one block at vkEndCommandBuffer. A block does not name its command
  * buffer, so that equal blocks are stored once (docs/format.md, "Blocks").
  */
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static void init(struct layer_cmdbuf *cb, struct layer_device *dev, const VkComm
     pool->buffers = cb;
 }
 
-/* Commands find their device through the record, so there is none without one. */
+/* Commands find their device through the record, so every command buffer needs one. */
 static bool add_records(struct layer_device *dev, const VkCommandBufferAllocateInfo *info,
                         const VkCommandBuffer *handles)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which memory each command names: read from the specification of the command, one hook each. */
+/* The memory that each command names, from its specification; one hook each. */
 #include "gen_layer.h"
 #include "gen_renamed.h"
 #include "layer/command/touched.h"
@@ -186,7 +186,7 @@ void hook_after_CmdPushDescriptorSetKHR(struct layer_cmdbuf *cb, VkCommandBuffer
 }
 
 #ifdef VK_KHR_maintenance6
-/* The stages stand for the bind points that they belong to. */
+/* The bind points of shader stages. */
 static const struct {
     VkShaderStageFlags stages;
     VkPipelineBindPoint point;

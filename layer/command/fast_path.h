@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fast_path: what a command that is recorded takes when nothing unusual is in it, in code that calls nobody. Programs
- * record thousands of commands a frame, and nearly all of them name handles that are found at once, memory that was
- * touched before, and fit what room there is. Then the entry point is a look, a few stores and a jump to the driver's
- * function; everything else, and everything that may fail, is in the long way of the same entry point (gen_layer.c),
- * which does all of it again: a function here that returns false has written nothing that this would not find.
+ * fast_path: inline code that records an ordinary command without a function call. Programs record thousands of
+ * commands a frame. Nearly all of them use handles that are found at the first lookup and memory that was touched
+ * before, and fit the reserved space. Then the entry point is a lookup, a few stores and a jump to the driver's
+ * function. All other cases, and all that may fail, are on the slow path of the same entry point (gen_layer.c), which
+ * repeats the work: a function here that returns false has written only caches that the slow path accepts.
  *
- * Indices are remembered, records are not: a program that goes on recording after it destroyed what it recorded gets
- * a useless trace, but no crash. Threads: as the command buffer, one at a time.
+ * The cache holds indices, not records: a program that goes on recording after it destroyed a recorded object gets a
+ * useless trace, but no crash. Threads: as the command buffer, one at a time.
  */
 #ifndef LAP_LAYER_FAST_PATH_H
 #define LAP_LAYER_FAST_PATH_H
@@ -17,13 +17,13 @@
 #define LAYER_FAST_ITEMS 8u
 #define LAYER_FAST_BYTES 256u
 
-/* NULL: it is to be searched for. */
+/* NULL: it needs a full search. */
 static inline __attribute__((always_inline)) struct layer_cmdbuf *layer_fast_cmdbuf(VkCommandBuffer handle)
 {
     return lap_map_glance(&layer.maps[GEN_HANDLE_VkCommandBuffer], gen_u64_VkCommandBuffer(handle));
 }
 
-/* Where the next command goes; NULL when nothing is recorded or there is less room. */
+/* The place for the next command; NULL when nothing is recorded or there is less room. */
 static inline __attribute__((always_inline)) uint8_t *layer_fast_begin(struct layer_cmdbuf *cb, size_t most)
 {
     const struct lap_enc *enc = &cb->enc;
@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) void layer_fast_end(struct layer_cm
     cb->command_count++;
 }
 
-/* The trace index of a handle. False: it is none, or has to be searched for. */
+/* The trace index of a handle. False: it is no known handle, or needs a full search. */
 static inline __attribute__((always_inline)) bool layer_fast_index(struct layer_cmdbuf *cb, enum gen_memo which,
                                                                    enum gen_handle_type type, uint64_t handle,
                                                                    uint64_t *out_index)
@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) bool layer_fast_index(struct layer_
     return true;
 }
 
-/* What lap_enc_bytes writes, of at most LAYER_FAST_BYTES and a multiple of 4. */
+/* Writes the same as lap_enc_bytes; at most LAYER_FAST_BYTES, a multiple of 4. */
 static inline __attribute__((always_inline)) uint8_t *layer_fast_bytes(uint8_t *p, const void *data, size_t bytes)
 {
     const uint8_t *from = data;
@@ -66,7 +66,7 @@ static inline __attribute__((always_inline)) uint8_t *layer_fast_bytes(uint8_t *
     return p;
 }
 
-/* ---- in place of hooks: true when there is nothing for hook_after_X to do, or it is done ---- */
+/* ---- in place of hooks: true when hook_after_X has nothing left to do ---- */
 
 static inline __attribute__((always_inline)) bool quick_work(const struct layer_cmdbuf *cb, uint32_t bind_point)
 {
@@ -105,8 +105,8 @@ static inline __attribute__((always_inline)) bool quick_CmdBindPipeline(const st
            !atomic_load_explicit(&cb->device->shaders_access, memory_order_relaxed);
 }
 
-/* Sets with more than one dynamic offset go the long way, and so does what was not bound before when there is no room
- * to note it. */
+/* Sets with more than one dynamic offset take the slow path, and so does a newly bound set when there is no room to
+ * note it. */
 static inline __attribute__((always_inline)) bool quick_set(struct layer_cmdbuf *cb, struct layer_bound *bound,
                                                             uint32_t number, VkDescriptorSet set, uint32_t offset_count,
                                                             const uint32_t *offsets, uint32_t *used)

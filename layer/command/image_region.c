@@ -5,7 +5,7 @@
 #include "layer/command/image_state.h"
 #include "layer/image/format_utils.h"
 
-#define MOST_ROWS 512u /* that count one by one in a region which is narrower than its image */
+#define MOST_ROWS 512u /* noted one by one in a region that is narrower than its image */
 
 struct region {
     struct layer_device *dev;
@@ -45,7 +45,8 @@ static struct box box_of(const struct layer_rows *rows, VkOffset3D offset, VkExt
                         .z_end = least(z + extent.depth, rows->slices)};
 }
 
-/* Whole rows are one range, with the padding between them, which is nobody's. False when there are too many ranges. */
+/* Whole rows are one range, with the padding between them, which no texel uses. False when there are too many
+ * ranges. */
 static bool touch_box(struct region *region, const struct layer_rows *rows, const struct box *box)
 {
     bool whole = box->x == 0 && box->x_end == rows->row_bytes, merged = false;
@@ -100,8 +101,7 @@ void layer_touch_region(struct layer_cmdbuf *cb, VkImage handle, const VkImageSu
     }
     if (cb->state != LAYER_CMDBUF_RECORDING || !layer_image_matters(region.image, true))
         return;
-    /* Nothing is promised where the texels are not known: the device's bytes may then be sent as if they were the
-     * host's, but no store of the host is lost. */
+    /* If the texels are not known: device writes may be recorded as host writes, but no host write is lost. */
     if (!touch_layers(&region, where, offset, extent))
         layer_touch_image(cb, handle, LAYER_READS);
     if (region.failed)
@@ -150,7 +150,7 @@ bool layer_region_add_view(struct layer_device *dev, struct layer_touched *touch
     return true;
 }
 
-/* Of views that show blocks as texels the rectangle counts blocks. */
+/* For views with texels that are blocks of the image, the rectangle is in blocks. */
 static bool has_blocks(VkFormat format)
 {
     VkExtent3D block = FormatTexelBlockExtent(format);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_state: with capture --verify=all, what is known of each subresource of an image after the work that was
- * submitted so far: its layout, and whether what it holds is the same in every run. Command buffers remember steps,
- * which a submit applies. Without --verify=all nothing happens here.
+ * image_state: with capture --verify=all, or where parts of the run are recorded, the state of each subresource of an
+ * image after all work submitted so far: its layout, and whether its contents are the same in every run. Command
+ * buffers remember steps, which a submit applies. Otherwise nothing happens here.
  */
 #ifndef LAP_LAYER_IMAGE_STATE_H
 #define LAP_LAYER_IMAGE_STATE_H
@@ -12,8 +12,8 @@
 struct layer_subresource {
     VkImageLayout layout;
     bool written;     /* by some submit so far, in part at least */
-    bool varies;      /* the specification does not say what it holds */
-    bool discarded;   /* the last thing that wrote it, all of it, was a render pass that stores nothing */
+    bool varies;      /* the specification leaves its contents undefined */
+    bool discarded;   /* the last write, of all of it, was a render pass that stores nothing */
     bool between;     /* one queue family has released it, and none has acquired it yet */
     uint64_t covered; /* the last submit that wrote all of it; 0: none */
 };
@@ -25,17 +25,17 @@ struct layer_image_state {
 };
 
 enum layer_step_kind {
-    LAYER_STEP_LAYOUT,   /* it goes to another layout, and perhaps to another queue family */
+    LAYER_STEP_LAYOUT,   /* its layout changes, and perhaps its queue family */
     LAYER_STEP_WRITTEN,  /* some of it is written */
     LAYER_STEP_COVERED,  /* all of it is written */
-    LAYER_STEP_VARIES,   /* what is in it then, nobody knows */
-    LAYER_STEP_DISCARDED /* the same of all of it: nothing of it may be used */
+    LAYER_STEP_VARIES,   /* its contents become undefined */
+    LAYER_STEP_DISCARDED /* the same for all of it: none of it may be used */
 };
 
 struct layer_image_step {
     enum layer_step_kind kind;
     layer_resource image;
-    VkImageSubresourceRange range; /* aspects of the image; color stands for its planes */
+    VkImageSubresourceRange range; /* aspects of the image; color includes its planes */
     VkImageLayout layout;
     uint32_t from_family, to_family; /* VK_QUEUE_FAMILY_IGNORED: it stays */
 };
@@ -46,7 +46,7 @@ void layer_image_step(struct layer_cmdbuf *cb, VkImage image, enum layer_step_ki
 /* A region is written, perhaps all of its subresources. layerCount may be VK_REMAINING_ARRAY_LAYERS. */
 void layer_image_step_region(struct layer_cmdbuf *cb, VkImage image, const VkImageSubresourceLayers *where,
                              VkOffset3D offset, VkExtent3D extent);
-/* What barriers do, of vkCmdPipelineBarrier and vkCmdWaitEvents in both forms. */
+/* The image barriers of vkCmdPipelineBarrier and vkCmdWaitEvents, in both forms. */
 void layer_image_barriers(struct layer_cmdbuf *cb, uint32_t count, const VkImageMemoryBarrier *barriers);
 void layer_image_dependency(struct layer_cmdbuf *cb, const VkDependencyInfo *info);
 /* False when out of memory. */
@@ -55,18 +55,18 @@ bool layer_image_steps_append(struct layer_image_steps *steps, const struct laye
 /* When it is submitted, under dev->submit_mutex. */
 void layer_image_steps_apply(struct layer_device *dev, const struct layer_cmdbuf *cb, uint32_t family, uint64_t serial);
 
-/* Shaders store through a view of the image in what is being submitted. Under dev->submit_mutex. */
+/* Shaders store through a view of the image in the current submit. Under dev->submit_mutex. */
 void layer_image_stored(struct layer_image *image, const struct layer_view_range *view);
 
-/* The host gave the image another layout, or wrote a region of it, by itself (layer/host_copy.c). */
+/* The host changed the layout of the image, or wrote a region of it, without commands (layer/host_copy.c). */
 void layer_image_host_layout(struct layer_device *dev, VkImage image, const VkImageSubresourceRange *range,
                              VkImageLayout layout);
 void layer_image_host_wrote(struct layer_device *dev, VkImage image, const VkImageSubresourceLayers *where,
                             VkOffset3D offset, VkExtent3D extent);
-/* Whether what the subresources hold is the same in every run, as far as that is known: only with --verify=all. */
+/* Whether the contents of the subresources are the same in every run. Without --verify=all: always true. */
 bool layer_image_is_definite(struct layer_device *dev, VkImage image, const VkImageSubresourceLayers *where);
 
-/* What is known of an image, made when it is first asked for; NULL: its format is not known, or out of memory. Under
+/* The state of an image, created by the first call; NULL: its format is not known, or out of memory. Under
  * dev->submit_mutex. */
 struct layer_image_state *layer_image_state(struct layer_image *image);
 /* aspect: one bit of state->aspects. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pipeline: what pipelines access, from the code of their shaders: the descriptors that they store to, and memory that
- * no descriptor names. Draws and dispatches bring a pipeline and the bound sets together; most draws have nothing to do
- * here.
+ * pipeline: the memory that pipelines access, from the code of their shaders: the descriptors that they store to, and
+ * memory that no descriptor names. Draws and dispatches apply the pipeline's accesses to the bound sets; most draws
+ * have nothing to do here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ void layer_shader_access_add_stage(struct layer_device *dev, const VkPipelineSha
     } else if (code) {
         lap_spirv_find_access(code->pCode, code->codeSize / 4, &found);
         lap_spirv_access_add(access, &found);
-    } else { /* no code that anybody knows */
+    } else { /* unknown code */
         lap_spirv_access_all(access);
     }
 }
@@ -132,7 +132,7 @@ void hook_after_CmdBindPipeline(struct layer_cmdbuf *cb, VkCommandBuffer command
     const struct layer_pipeline *record;
     if (cb->state != LAYER_CMDBUF_RECORDING)
         return;
-    if (!bound) { /* of a later extension: nobody looked at its shaders */
+    if (!bound) { /* of a later extension: its shaders were not analysed */
         layer_touch_unknown(cb);
         return;
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress_query: events and queries of submitted work that the host can ask for while the work is running. A program
- * that finds one set may know that the commands before it are done (layer_work_finished_indirectly in submit.h).
+ * progress_query: events and queries of submitted work that the host can read while the work is running. A program that
+ * finds one set or available may conclude that the commands before it are done (layer_work_finished_indirectly in
+ * submit.h).
  */
 #ifndef LAP_LAYER_PROGRESS_QUERY_H
 #define LAP_LAYER_PROGRESS_QUERY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ray_tracing: pipelines of ray tracing, and the commands that trace rays.
+ * ray_tracing: ray tracing pipelines, and the commands that trace rays.
  *
  * A program copies shader group handles, bytes of the driver, into binding tables of its own. The layer asks the
  * driver for all handles of a new pipeline and records them (lapilliShaderGroups), so that a replay knows them where it
@@ -132,11 +132,11 @@ struct call {
     struct layer_device *dev;
     uint32_t count;
     const VkRayTracingPipelineCreateInfoKHR *infos; /* as they are to be recorded */
-    struct lap_arena arena; /* of infos that are not the program's; where the device keeps code */
+    struct lap_arena arena;                         /* of changed infos, if the device keeps code */
 };
 
-/* Where the program names code that the driver has, the code itself is recorded (layer/shader/stages.h). False: some is
- * not known. */
+/* If the program refers to code that the driver has, the code itself is recorded (layer/shader/stages.h). False: some
+ * code is not known. */
 static bool find_code(struct call *call)
 {
     VkRayTracingPipelineCreateInfoKHR *copies = NULL;
@@ -177,7 +177,7 @@ static void keep_origin(struct layer_device *dev, const VkRayTracingPipelineCrea
         record->origin = layer_stages_origin(dev, info->stageCount, info->pStages);
 }
 
-/* A driver may always choose not to defer, and so does the layer: pipelines and their handles are there when the call
+/* A driver may always decide not to defer, and so does the layer: pipelines and their handles exist when the call
  * returns, and no parameter is read later. */
 VKAPI_ATTR VkResult VKAPI_CALL capture_CreateRayTracingPipelinesKHR(
     VkDevice device, VkDeferredOperationKHR deferredOperation, VkPipelineCache pipelineCache, uint32_t createInfoCount,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * render passes: which attachments each subpass has, since pipelines ignore state for attachments that their subpass
- * lacks, and a pointer that is ignored must not be followed (codegen/support/conditions.h); and what becomes of each
- * attachment (attachment.h).
+ * render passes: the attachments of each subpass, since pipelines ignore state for attachments that their subpass
+ * lacks, and an ignored pointer must not be followed (codegen/support/conditions.h); and the writes to each attachment
+ * (attachment.h).
  */
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static struct layer_render_pass *describe(struct layer_device *dev, VkRenderPass
                                           uint32_t attachment_count)
 {
     struct layer_render_pass *pass = LAYER_GET(dev, VkRenderPass, handle);
-    if (!pass || pass->head.attachments) /* NULL: out of memory; otherwise a driver's handle of an equal render pass */
+    if (!pass || pass->head.attachments) /* out of memory; or the driver returned the handle of an equal render pass */
         return NULL;
     pass->head.attachments = calloc(subpass_count ? subpass_count : 1, 1);
     pass->attachments = calloc(attachment_count ? attachment_count : 1, sizeof *pass->attachments);
@@ -66,8 +66,8 @@ static void describe_attachment(struct layer_attachment *out, VkAttachmentDescri
                       (out->stored || store == VK_ATTACHMENT_STORE_OP_NONE);
 }
 
-/* The same for images that are copied to be checked: of those what means nothing is left out, and depth and stencil are
- * copied each by itself. */
+/* The same for images that are read back to be checked: undefined contents are left out, and depth and stencil are read
+ * back separately. */
 static void describe_texels(struct layer_attachment *out, VkAttachmentLoadOp stencil_load,
                             VkAttachmentStoreOp stencil_store, VkImageLayout initial, VkImageLayout final)
 {
@@ -86,8 +86,8 @@ struct subpass {
     uint32_t view_mask;
 };
 
-/* What several subpasses do to an attachment is what the vaguest of them does. An attachment that none uses is neither
- * loaded nor stored. */
+/* Of several subpasses that use an attachment, the least defined use counts. An attachment that no subpass uses is
+ * neither loaded nor stored. */
 static void use(const struct subpass *subpass, uint32_t number, enum layer_touch how)
 {
     struct layer_attachment *attachment;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shader_access: the memory that shaders access, as records of modules, shader objects and pipelines keep it, and as it
- * holds for the shader objects that a command buffer has bound.
+ * shader_access: the memory that shaders access, kept in the records of modules, shader objects and pipelines, and for
+ * the shader objects that a command buffer has bound.
  */
 #ifndef LAP_LAYER_SHADER_ACCESS_H
 #define LAP_LAYER_SHADER_ACCESS_H
@@ -10,17 +10,17 @@
 
 #include "layer/core/layer.h"
 
-/* A copy where there is something to remember; NULL otherwise, and when out of memory (the recording stops). Where the
- * program did not enable addresses, code that can't be read has none either. */
+/* A copy if there is any access to remember; NULL otherwise, and when out of memory (the recording stops). If the
+ * program did not enable device addresses, unreadable code counts as code without them. */
 struct lap_spirv_access *layer_shader_access_keep(const struct layer_device *dev, struct lap_spirv_access access);
-/* The same for what commands bind. */
+/* The same for shaders that commands bind. */
 struct lap_spirv_access *layer_shader_access_keep_bound(struct layer_device *dev, struct lap_spirv_access access);
 
 /* The stages that shader objects are bound to, in number order of VkShaderStageFlagBits up to mesh shaders. */
 #define LAYER_SHADER_STAGES 8u
 struct layer_bound_shaders {
     const struct lap_spirv_access *stages[LAYER_SHADER_STAGES]; /* NULL: none, or it only reads */
-    struct lap_spirv_access all[LAYER_BIND_POINTS];             /* what bound[].access points to */
+    struct lap_spirv_access all[LAYER_BIND_POINTS];             /* targets of bound[].access */
 };
 
 /* A pipeline was bound: its stages have no shader objects any more. */
@@ -38,7 +38,7 @@ void layer_shader_access_add_stage(struct layer_device *dev, const VkPipelineSha
 /* The same for libraries that a pipeline is linked from; NULL: none. */
 void layer_shader_access_add_libraries(struct layer_device *dev, const VkPipelineLibraryCreateInfoKHR *libraries,
                                        struct lap_spirv_access *access);
-/* What a new pipeline accesses; info as it is recorded, with the code of all its stages. */
+/* Notes the accesses of a new pipeline; info as it is recorded, with the code of all its stages. */
 void layer_shader_access_of_graphics(struct layer_device *dev, VkPipeline pipeline,
                                      const VkGraphicsPipelineCreateInfo *info);
 void layer_shader_access_of_compute(struct layer_device *dev, VkPipeline pipeline,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shader_object: what bound shader objects access. Like pipelines, but each stage is bound by itself. */
+/* shader_object: the memory that bound shader objects access. Like pipelines, but each stage is bound separately. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ void layer_bound_shaders_end(struct layer_cmdbuf *cb, const struct layer_bound *
 
 #ifdef VK_EXT_shader_object
 
-/* Draws and dispatches look at bound[].access, wherever it comes from. */
+/* Draws and dispatches use bound[].access, of pipelines and of shader objects. */
 static void join(struct layer_cmdbuf *cb, uint32_t point)
 {
     struct lap_spirv_access *all = &cb->shaders->all[point];
@@ -65,7 +65,7 @@ void hook_after_CmdBindShadersEXT(struct layer_cmdbuf *cb, VkCommandBuffer comma
     for (uint32_t i = 0; i < stageCount; i++) {
         uint32_t stage = pStages[i] ? (uint32_t)__builtin_ctz(pStages[i]) : LAYER_SHADER_STAGES;
         const struct layer_shader *shader = pShaders ? LAYER_GET(cb->device, VkShaderEXT, pShaders[i]) : NULL;
-        if (stage >= LAYER_SHADER_STAGES) { /* nobody knows what it reaches */
+        if (stage >= LAYER_SHADER_STAGES) { /* the memory that it accesses is not known */
             layer_touch_unknown(cb);
             continue;
         }

@@ -187,7 +187,7 @@ void layer_touch_image(struct layer_cmdbuf *cb, VkImage handle, enum layer_touch
     const struct layer_image *image = LAYER_GET(cb->device, VkImage, handle);
     if (cb->state != LAYER_CMDBUF_RECORDING || !layer_image_matters(image, how != LAYER_READS))
         return;
-    /* Which of a linear image's texels are written is not known here. */
+    /* The written texels of a linear image are not known here. */
     if (how != LAYER_READS && image->info.tiling == VK_IMAGE_TILING_LINEAR)
         how = LAYER_WRITES_VARYING;
     if (!layer_touched_add(&cb->touched, image->memobj, 0, UINT64_MAX, how))
@@ -215,7 +215,7 @@ static inline uint32_t entries_for(uint32_t offset_count)
     return offset_count <= LAYER_ENTRY_OFFSETS ? 1 : (offset_count + LAYER_ENTRY_OFFSETS - 1) / LAYER_ENTRY_OFFSETS;
 }
 
-/* Two places for each entry that there is room for. Without memory what was bound is found less often. */
+/* Two places for each entry that there is room for. When out of memory, bound sets are found less often. */
 static void grow_recent(struct layer_cmdbuf *cb)
 {
     uint32_t places = cb->sets_capacity * 2, entries;
@@ -264,8 +264,8 @@ static inline bool same_entry(const struct layer_cmdbuf *cb, uint32_t place, con
     return true;
 }
 
-/* The place of the set's entry + 1; 0 when out of memory. Inline, so that what is usual (one dynamic offset, or none)
- * becomes code of its own. */
+/* The place of the set's entry + 1; 0 when out of memory. Inline, so that the usual case (one dynamic offset, or none)
+ * is specialised. */
 static inline __attribute__((always_inline)) uint32_t remember_set(struct layer_cmdbuf *cb,
                                                                    const struct layer_descriptor_set *set,
                                                                    uint32_t offset_count, const uint32_t *offsets)
@@ -362,7 +362,7 @@ static uint32_t pushed_at(const struct layer_cmdbuf *cb, const struct layer_boun
     return place && cb->sets[place - 1].index == LAYER_ENTRY_PUSHED ? place : 0;
 }
 
-/* What was pushed at this binding before is read and stored to no more. What it was used for until now stays noted. */
+/* The previous descriptor at this binding is not used any more. Its earlier uses stay noted. */
 static void forget_pushed(struct layer_cmdbuf *cb, struct layer_bound *bound, uint32_t set, uint32_t binding,
                           uint32_t element)
 {
@@ -398,7 +398,7 @@ static void remember_pushed(struct layer_cmdbuf *cb, struct layer_bound *bound, 
     bound->stale |= bound->access && bound->access->stores[set];
 }
 
-/* What shaders store through a descriptor. Nobody says which bytes those are; the others stay. */
+/* Stores of shaders through a descriptor. The stored bytes are not known; the others keep their values. */
 static bool touch_slot(struct layer_device *dev, struct layer_touched *touched, struct lap_memobj *object,
                        const struct layer_descriptor_slot *slot, uint64_t dynamic_offset, bool stored)
 {
@@ -412,7 +412,7 @@ static bool touch_slot(struct layer_device *dev, struct layer_touched *touched, 
     return layer_region_add_view(dev, touched, lap_memobj_user(object), &slot->view, LAYER_WRITES_PARTLY);
 }
 
-/* All of it is read. What is stored to is known at the draw or dispatch: the pipeline may be bound after the push. */
+/* All of it counts as read. Stores are noted at the draw or dispatch: the pipeline may be bound after the push. */
 void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32_t set,
                       const VkWriteDescriptorSet *write)
 {
@@ -487,7 +487,7 @@ void layer_touch_finish(struct layer_cmdbuf *cb)
     cb->many_sets = NULL;
 }
 
-/* What several secondary command buffers bind is resolved once at the submit. */
+/* A set that several secondary command buffers bind is resolved once at the submit. */
 static void append_once(struct layer_cmdbuf *cb, const struct layer_cmdbuf_sets *entry)
 {
     uint32_t place = layer_touch_find_set(cb, entry->index, entry->offset_count, entry->offsets[0]);
@@ -531,7 +531,7 @@ void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *s
 
 /* ---- parts ---- */
 
-/* An entry of its own for what is bound at a number; a row of pushed descriptors becomes another one. */
+/* Copies the entry of a bound set, or the list of pushed descriptors, for the new part. */
 static bool carry_set(struct layer_cmdbuf *cb, uint32_t *bound)
 {
     uint32_t place = *bound, entries = entries_for(cb->sets[place - 1].offset_count), copy = 0;
@@ -618,7 +618,7 @@ static bool resolve_binding(struct layer_device *dev, const struct layer_descrip
     return true;
 }
 
-/* Every set once in a submit, but again for other dynamic offsets and for bindings that are written. */
+/* Each set is resolved once in a submit, but again for other dynamic offsets and for written bindings. */
 static bool resolve_slots(struct layer_device *dev, const struct layer_descriptor_set *set, bool first,
                           const struct layer_cmdbuf_sets *entry, struct layer_touched *out)
 {
@@ -627,7 +627,8 @@ static bool resolve_slots(struct layer_device *dev, const struct layer_descripto
         const struct lap_set_binding *binding = &set->layout->bindings[i];
         bool is_dynamic = lap_descriptor_is_dynamic(binding->type);
         bool alone = binding->count == 1 || set->slot_count - binding->first == 1;
-        /* Of a table, shaders store to some element. "written" would promise that the host leaves all others alone. */
+        /* In a table, shaders store to some elements only. "written" would claim that the host does not write the
+         * others. */
         bool written = entry->written & lap_spirv_bit(binding->binding) && (alone || !(binding->flags & LAYER_TABLE));
         if ((first || is_dynamic || written) && !resolve_binding(dev, set, binding, entry, dynamic, written, out))
             return false;
@@ -656,7 +657,7 @@ static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets
     return result;
 }
 
-/* That it is read was noted when it was pushed. */
+/* The read was noted at the push. */
 static bool resolve_pushed(struct layer_device *dev, const struct layer_cmdbuf_sets *entry, struct layer_touched *out)
 {
     struct lap_memobj *object = entry->written ? layer_resource_get(dev, entry->set) : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which memory copies, blits, resolves and clears name. */
+/* The memory that copies, blits, resolves and clears name. */
 #include "codegen/support/chain.h"
 #include "gen_layer.h"
 #include "layer/command/image_region.h"
@@ -43,8 +43,8 @@ void hook_after_CmdFillBuffer(struct layer_cmdbuf *cb, VkCommandBuffer commandBu
     layer_touch_buffer(cb, dstBuffer, dstOffset, size, LAYER_WRITES);
 }
 
-/* How many numbers each query of a pool gives; 0: they are not the same in every run. What pipelines count of their
- * invocations is up to the driver, and times never come again. */
+/* The number of values of each query of a pool; 0: they differ between runs. Counts of shader invocations depend on the
+ * driver, and timestamps always differ. */
 static uint32_t steady_results(const struct layer_query_pool *pool)
 {
     switch (pool->type) {
@@ -93,7 +93,7 @@ void hook_after_CmdWriteBufferMarker2AMD(struct layer_cmdbuf *cb, VkCommandBuffe
 
 struct texel_block {
     uint32_t width, height, depth, bytes;
-    bool undefined; /* some bits of a texel mean nothing and may differ from run to run */
+    bool undefined; /* some bits of a texel are undefined and may differ between runs */
 };
 
 /* The texel block of one aspect, as copies between buffers and images have it. False for formats that are not known. */
@@ -109,7 +109,7 @@ static bool find_texel_block(VkFormat format, VkImageAspectFlags aspect, struct 
     return out->bytes && out->width && out->height && out->depth;
 }
 
-/* Where the texels of a copy lie in the buffer: "Copying Data Between Buffers and Images". */
+/* The layout of a copy's texels in the buffer: "Copying Data Between Buffers and Images". */
 static void touch_texels(struct layer_cmdbuf *cb, VkBuffer buffer, VkImage image, const VkBufferImageCopy *region,
                          bool written)
 {
@@ -140,7 +140,7 @@ static void touch_texels(struct layer_cmdbuf *cb, VkBuffer buffer, VkImage image
                                                  : LAYER_WRITES);
 }
 
-/* VK_QCOM_rotated_copy_commands: which texels and bytes a copy touches depends on its rotation. */
+/* VK_QCOM_rotated_copy_commands: the touched texels and bytes depend on the rotation. */
 static bool is_turned(const void *chain)
 {
     return chain && lap_chain_find(chain, VK_STRUCTURE_TYPE_COPY_COMMAND_TRANSFORM_INFO_QCOM);

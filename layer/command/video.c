@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* video: what commands that decode and encode pictures touch. A decoded picture is the same on every device. Pictures
- * that a device keeps for itself as references, and what an encoder makes, are that device's own, so `capture --verify`
+/* video: the memory that video decode and encode commands touch. A decoded picture is the same on every device.
+ * Reference pictures that a device keeps, and the output of an encoder, depend on the device, so `capture --verify`
  * leaves them out. */
 #include "codegen/support/chain.h"
 #include "codegen/support/conditions.h"

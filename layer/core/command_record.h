@@ -52,7 +52,7 @@ struct layer_cmdbuf {
     uint64_t command_count;
     enum layer_cmdbuf_state state;
     bool secondary;
-    /* What this recording has named last: fast_path.h. */
+    /* Handles that this recording used last: fast_path.h. */
     struct layer_memo {
         uint64_t handle, index; /* both 0: none */
     } memo[GEN_MEMO_COUNT];
@@ -61,16 +61,16 @@ struct layer_cmdbuf {
         uint32_t dynamic;
     } set_memo[LAYER_SET_MEMOS]; /* by number of the set */
     struct layer_read {
-        uint64_t buffer, from; /* the handle; from there to its end it is known to be read */
+        uint64_t buffer, from; /* the handle; known to be read from `from` to its end */
     } recent_reads[LAYER_RECENT_READS];
-    struct layer_cmdbuf_part *parts; /* cmdbuf_parts.h: what was recorded before the part that the next three, and the
-                                        last sets, are of; NULL until there is one */
+    struct layer_cmdbuf_part *parts; /* cmdbuf_parts.h: the finished parts. The next three members and the last sets
+                                        belong to the current part. NULL: none */
     uint32_t part_count, part_capacity;
     struct layer_event_steps events;
     struct layer_progress_queries progress_queries;
     struct layer_image_steps image_steps;
     struct layer_structure_steps structure_steps;
-    struct layer_touched touched;   /* what the commands name directly */
+    struct layer_touched touched;   /* memory that the commands name directly */
     struct layer_cmdbuf_sets *sets; /* touched.c: descriptor sets that were bound (resolved to ranges at submit) */
     uint32_t sets_count, sets_capacity;
     uint32_t recent_sets[LAYER_RECENT_SETS]; /* places in sets, two for a hash, the newer one first: most binds repeat
@@ -78,7 +78,7 @@ struct layer_cmdbuf {
     uint32_t *many_sets, many_sets_mask; /* the same with more places, for a recording with many sets; NULL: none yet */
     struct layer_bound {
         const struct lap_spirv_access *access; /* of the pipeline; NULL: none is bound, or it only reads */
-        bool stale;                            /* what the pipeline stores to was not noted in all sets yet */
+        bool stale;                            /* the pipeline's stores were not noted in all sets yet */
         uint32_t sets[LAP_SPIRV_SETS];         /* by number: place in cmdbuf.sets + 1 */
     } bound[LAYER_BIND_POINTS];
     struct layer_bound_shaders *shaders; /* shader_object.c: NULL until a shader object is bound */
@@ -86,7 +86,7 @@ struct layer_cmdbuf {
 
 struct layer_shader_module {
     struct lap_object object;
-    struct lap_spirv_access *access; /* NULL: it only reads, and only what descriptors name */
+    struct lap_spirv_access *access; /* NULL: it only reads, and only through descriptors */
     struct layer_code *code;         /* NULL unless the device keeps code */
 };
 
@@ -111,8 +111,8 @@ struct layer_pipeline_binary {
     struct layer_origin *origin; /* of the whole pipeline that it is a part of */
 };
 
-/* Submitted work, which something else than its own semaphores and fences shows (submit/external_sync.h). serial 0:
- * none. */
+/* Submitted work whose completion is visible by other means than its own semaphores and fences
+ * (submit/external_sync.h). serial 0: none. */
 struct layer_work {
     VkQueue queue;
     uint64_t serial;
@@ -120,7 +120,7 @@ struct layer_work {
 
 struct layer_fence {
     struct lap_object object;
-    _Atomic uint64_t payload, borrowed; /* external_sync.h: its own, and one until the next reset; 0: nobody else's */
+    _Atomic uint64_t payload, borrowed; /* external_sync.h: permanent, temporary until a reset; 0: not shared */
     struct layer_work work;             /* that signals it until the next reset; under submit_mutex */
 };
 
@@ -128,7 +128,7 @@ struct layer_query_pool {
     struct lap_object object;
     VkQueryType type;
     uint32_t count;
-    atomic_bool imprecise; /* some occlusion query of it was begun that may count otherwise the next time */
+    atomic_bool imprecise; /* an occlusion query was begun whose count may differ the next time */
 };
 
 struct layer_video_parameters {
@@ -139,22 +139,22 @@ struct layer_video_parameters {
 struct layer_semaphore {
     struct lap_object object;
     bool timeline;
-    bool signalled;             /* a binary one: some work or acquire will signal it, or has; under submit_mutex */
-    uint64_t initial;           /* of timelines */
-    uint64_t signals;           /* of binary ones: how many were submitted; under submit_mutex */
-    uint64_t open;              /* the largest value, or signal, that comes without anything more from the host; under
-                                   submit_mutex: host_gate.h */
-    atomic_uint_fast64_t known; /* of timelines: the last value that was recorded as reached */
-    _Atomic uint64_t payload, borrowed; /* external_sync.h: its own, and one until the next wait; 0: nobody else's */
+    bool signalled;   /* binary: submitted work or an acquire has signalled or will signal it; under submit_mutex */
+    uint64_t initial; /* of timelines */
+    uint64_t signals; /* of binary ones: how many were submitted; under submit_mutex */
+    uint64_t open;    /* the largest value, or signal, that needs no further action of the host; under submit_mutex:
+                         host_gate.h */
+    atomic_uint_fast64_t known;         /* of timelines: the last value that was recorded as reached */
+    _Atomic uint64_t payload, borrowed; /* external_sync.h: permanent, temporary until a wait; 0: not shared */
     struct layer_work work;             /* that the next wait is for; under submit_mutex */
 };
 
-/* What is known of it at the end of all that was submitted; under submit_mutex: host_gate.h. */
+/* Its state after all submitted work has run; under submit_mutex: host_gate.h. */
 struct layer_event {
     struct lap_object object;
-    bool set;           /* or it will be, when what waits for it goes on */
-    uint64_t host_sets; /* how often the host has set it */
-    uint64_t spent;     /* so many of these were reset, or will have been */
+    bool set;           /* or it will be, when the work that waits for it goes on */
+    uint64_t host_sets; /* sets by the host */
+    uint64_t spent;     /* how many of these were reset, or will be */
     uint64_t awaited;   /* the last one that submitted work waits for, by number */
 };
 
@@ -162,7 +162,7 @@ struct layer_event {
 
 struct layer_surface {
     struct lap_object object;
-    /* key.h: the window, where keys are looked for; and of which process it is. */
+    /* key.h: the window that is watched for keys, and the generation of the process that owns it. */
     struct layer_key_x *key_x;
     struct layer_key_wayland *key_wayland;
     uint32_t key_generation;
@@ -174,13 +174,14 @@ struct layer_swapchain {
     VkImage *images;               /* these two under the device's verify_mutex */
     uint32_t image_count;
     bool readable; /* images can be copied from */
-    /* The newest presents with an id, and what layer_submit_present made of them; under the device's submit_mutex. */
+    /* The newest presents with an id, and the serial that layer_submit_present gave each; under the device's
+     * submit_mutex. */
     struct {
         uint64_t id, serial;
     } presents[16];
     uint32_t present_count;
-    /* Of each image: whether the program has it, and which semaphore was signalled then (0: none); whether the part of
-     * the run that is recorded lacks what it holds (layer/part/presentable.h). Under the device's submit_mutex. */
+    /* Of each image: whether the program has acquired it, and the semaphore of the acquire (0: none); whether the
+     * recorded part lacks its contents (layer/part/presentable.h). Under the device's submit_mutex. */
     struct {
         bool acquired, unread;
         uint64_t semaphore;

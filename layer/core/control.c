@@ -19,13 +19,13 @@
 
 #define STACK_BYTES    ((size_t)256 << 10)
 #define EXCHANGE_MS    10000
-#define LAST_COMMAND_S 20 /* that the process waits for at its end */
+#define LAST_COMMAND_S 20 /* the longest wait for a command when the process ends */
 #define AGAIN_S        1  /* until it connects again */
 
 static struct {
     const struct layer_recording_hooks *hooks;
     struct lap_own_file connection;
-    pthread_mutex_t busy; /* a command is under way; for good when the process ends */
+    pthread_mutex_t busy; /* held during a command; held forever when the process ends */
 } obey = {.connection = {.fd = -1}, .busy = PTHREAD_MUTEX_INITIALIZER};
 
 static void refuse(struct lap_command_answer *answer, enum lap_command_outcome outcome, const char *why)
@@ -93,7 +93,7 @@ static void keep(struct lap_command_answer *answer)
                  "what is kept stays, and others begin when the program's current frame ends");
 }
 
-/* All that can be commanded. Runs on the thread of commands; a request's text has been checked for nothing. */
+/* Runs a command, on the control thread; the request's text is unchecked. */
 static void carry_out(const struct lap_command_request *request, struct lap_command_answer *answer)
 {
     switch (request->command) {
@@ -118,7 +118,7 @@ static void carry_out(const struct lap_command_request *request, struct lap_comm
     }
 }
 
-/* Of parts. Where one may begin later, what is there is what the last one has left. */
+/* Adds the state of parts. If a part may begin later, frames and bytes are those of the last part. */
 static void add_part(struct lap_command_answer *answer, bool waits)
 {
     char length[LAP_LENGTH_TEXT_BYTES];
@@ -141,7 +141,7 @@ static void add_part(struct lap_command_answer *answer, bool waits)
 
 static void add_state(struct lap_command_answer *answer)
 {
-    layer_parts_enter(); /* the writer of a part goes with it */
+    layer_parts_enter(); /* the end of a part destroys its writer */
     struct lap_writer *writer = atomic_load(&layer.writer);
     bool waits = layer.options.parts.on && (!writer || lap_writer_stopped(writer));
     if (writer && !waits) {
@@ -155,7 +155,7 @@ static void add_state(struct lap_command_answer *answer)
         add_part(answer, waits);
 }
 
-/* False: the connection is gone, or is of no use. */
+/* False: the connection is closed or unusable. */
 static bool take_one(void)
 {
     struct lap_command_request request;
@@ -180,7 +180,7 @@ static bool take_one(void)
     return sent;
 }
 
-/* False: nobody can be obeyed there. */
+/* False: there is no source of commands at that address. */
 static bool obey_somebody(const struct lap_send_options *to)
 {
     uint64_t waited_ms;

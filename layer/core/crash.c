@@ -14,16 +14,16 @@
 static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
 #define SIGNALS (sizeof numbers / sizeof *numbers)
 
-static struct sigaction before[SIGNALS]; /* what the handler replaced */
+static struct sigaction before[SIGNALS]; /* the replaced handlers */
 
-/* What the kernel gives is right above the handler's frame. Who calls a handler that is not his, as what signal() gave
- * him, may give nothing at all. */
+/* Arguments from the kernel lie right above the handler's frame. A program that itself calls the handler that signal()
+ * returned may pass none. */
 static bool is_given(const void *pointer, const void *frame)
 {
     return (uintptr_t)pointer - (uintptr_t)frame < (uintptr_t)256 << 10;
 }
 
-/* The signal would come again by itself: the instruction is still there. */
+/* Whether the instruction would raise the signal again. */
 static bool comes_again(int number, const siginfo_t *info)
 {
     return info->si_code > 0 && number != SIGTRAP && number != SIGSYS;
@@ -36,7 +36,7 @@ static void send_again(int number, siginfo_t *info)
         syscall(SYS_tgkill, process, thread, number);
 }
 
-/* What would have happened without us. */
+/* Acts as if this handler were not installed. */
 static void pass_on(struct sigaction *next, int number, siginfo_t *info, void *context, bool given)
 {
     bool with_info = next->sa_flags & SA_SIGINFO;
@@ -106,7 +106,7 @@ static void install(size_t which)
     ours.sa_flags |= has_function ? replaced->sa_flags & (SA_ONSTACK | SA_RESTART) : SA_ONSTACK;
     sigfillset(&ours.sa_mask);
     for (size_t i = 0; i < SIGNALS; i++)
-        sigdelset(&ours.sa_mask, numbers[i]);   /* a look at notes that somebody has cut off is SIGBUS */
+        sigdelset(&ours.sa_mask, numbers[i]);   /* reading notes in a truncated file raises SIGBUS */
     sigaction(numbers[which], &ours, replaced); /* the program may have set another one meanwhile */
 }
 

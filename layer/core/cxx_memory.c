@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory for the layer utilities' C++ (tables of formats when the library is loaded, the settings file). Their operator
- * new would throw where there is none, through C and out of a constructor: that ends the program. So the last of it
- * comes from a reserve, which takes no pages until then. Only this library sees these functions (exports.map); their
- * names are those that the Itanium C++ ABI gives to operator new and operator delete.
+ * Memory for the layer utilities' C++ (tables of formats when the library is loaded, the settings file). When out of
+ * memory, their operator new would throw through C and out of a constructor: that ends the program. So it falls back to
+ * a reserve, which takes no pages until then. Only this library sees these functions (exports.map); their names are
+ * those that the Itanium C++ ABI gives to operator new and operator delete.
  */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#define RESERVE_BYTES ((size_t)1 << 20) /* many times what both take */
+#define RESERVE_BYTES ((size_t)1 << 20) /* many times the use of both */
 
 /* The letter is the ABI's for size_t. */
 #ifdef __LP64__
@@ -37,7 +37,7 @@ void *OF_SIZE(_Znw)(size_t bytes)
         return memory;
     at = whole < RESERVE_BYTES ? atomic_fetch_add(&used, whole) : RESERVE_BYTES;
     if (at + whole > RESERVE_BYTES)
-        abort(); /* as an exception would that nobody catches */
+        abort(); /* as an uncaught exception would */
     return reserve + at;
 }
 

@@ -20,7 +20,7 @@ struct layer_set_layout {
     struct lap_set_layout *data; /* codegen/support/set_layout.h; NULL when out of memory */
 };
 
-/* Memory that a descriptor names. What it names may be gone when the set is used again, so it is no pointer. */
+/* Memory that a descriptor names. Not a pointer, since the resource may be destroyed before the set is used again. */
 struct layer_descriptor_slot {
     uint64_t resource; /* layer_resource; 0: nothing that the host can touch; LAYER_RESOURCE_UNKNOWN */
     union {

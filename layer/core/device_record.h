@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* device_record: the records of instances, physical devices, devices and queues. The members of a device that one
- * module alone uses are named after it. */
+/* device_record: the records of instances, physical devices, devices and queues. Members of a device that only one
+ * module uses are named after it. */
 #ifndef LAP_LAYER_DEVICE_RECORD_H
 #define LAP_LAYER_DEVICE_RECORD_H
 
@@ -28,7 +28,7 @@ struct layer_physical_device {
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory; /* as the driver gives them */
     struct lap_virtual_types types;
-    atomic_llong heap_shift[VK_MAX_MEMORY_HEAPS]; /* bytes that programs believe to be in a heap minus those that are */
+    atomic_llong heap_shift[VK_MAX_MEMORY_HEAPS]; /* bytes that programs believe to be in a heap minus the real ones */
 };
 
 struct layer_instance {
@@ -37,10 +37,10 @@ struct layer_instance {
     PFN_vkGetInstanceProcAddr next_get_proc_addr;
     PFN_GetPhysicalDeviceProcAddr next_get_physical_device_proc_addr; /* NULL: the next layer has none */
     struct gen_instance_dispatch vk;
-    /* By the name of VK_EXT_calibrated_timestamps; later, loaders would give the layer's own. */
+    /* By the name in VK_EXT_calibrated_timestamps; queried early, as loaders later return the layer's own function. */
     PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT older_time_domains;
     uint32_t api_version;
-    bool knows_imports;   /* it can be asked what can be imported */
+    bool knows_imports;   /* it has the queries for importable memory */
     void *dispatch_table; /* the key in layer.instances_by_table */
     struct lap_object_tables tables;
 };
@@ -51,7 +51,7 @@ struct layer_queue {
     struct layer_device *device;
     uint32_t family, number;
     VkQueueFlags flags; /* of its family */
-    VkFence part_fence; /* part.c: behind work that a part waits for; under verify_mutex. Null: there is none */
+    VkFence part_fence; /* part.c: signalled after the work that a part waits for; under verify_mutex. Null: none */
 };
 
 /* ---- layer/memory/backing.h ---- */
@@ -59,20 +59,20 @@ struct layer_queue {
 /* Of buffers and images. Zero: created as the program asked. */
 struct layer_backing_object {
     bool importable;      /* may be bound to memory that was imported from a host pointer */
-    uint32_t moved_types; /* the driver's types that are lost by this; allocations from them are imported pages */
+    uint32_t moved_types; /* the driver's memory types lost by this; allocations from them are imported pages */
     uint32_t waits;       /* not importable, and waiting for memory of these backed types: see layer_backing_settle */
 };
 
 struct layer_backing_plan {
     uint32_t types;                            /* backed; 0: none */
     uint32_t import_type[VK_MAX_MEMORY_TYPES]; /* [backed type]: the type that its pages are imported into */
-    uint32_t external_types;                   /* where objects may lie that can be bound to imported pages */
+    uint32_t external_types;                   /* memory types for objects that can be bound to imported pages */
     VkDeviceSize alignment;
     bool imports_count;
     const char *reason; /* one sentence, static */
 };
 
-/* What one kind of objects is known to get: filled when the first of the kind is created. */
+/* The answer for one kind of objects, stored when the first of the kind is created. */
 struct layer_backing_kind {
     uint64_t key[4];
     struct layer_backing_object object;
@@ -97,13 +97,13 @@ struct layer_backing_device {
 
 /* Of one device. Zeroed: nothing is done. */
 struct layer_address_device {
-    bool captured;      /* what the driver wants to have them again */
-    bool identified;    /* which driver this is */
+    bool captured;      /* addresses are captured for replay */
+    bool identified;    /* the driver is recorded */
     const char *reason; /* why not: one sentence, static; NULL where the program uses no addresses */
-    /* Kinds of buffers: a hash, whose lowest bit says that the flag changes nothing; 0: none yet. */
+    /* Kinds of buffers: a hash whose lowest bit is set if the flag changes nothing; 0: none yet. */
     atomic_uint_fast64_t kinds[LAYER_ADDRESS_KINDS];
     atomic_bool warned_of_difference;
-    atomic_uint uppers[LAYER_ADDRESS_UPPERS]; /* upper halves of addresses that the program has; 0: no more */
+    atomic_uint uppers[LAYER_ADDRESS_UPPERS]; /* upper halves of the program's addresses; 0: end */
     atomic_bool warned_of_constants;
     bool has_ranges; /* address_range.h; the rest is under the mutex */
     pthread_mutex_t range_mutex;
@@ -130,54 +130,54 @@ struct layer_device {
     PFN_vkSetDeviceLoaderData set_loader_data;
     struct gen_device_dispatch vk;
     struct lap_object_tables tables;
-    struct lap_map *maps[GEN_HANDLE_COUNT]; /* what tables points to; device-level ones are own */
+    struct lap_map *maps[GEN_HANDLE_COUNT]; /* targets of `tables`; device-level ones are in own_maps */
     struct lap_map own_maps[GEN_HANDLE_COUNT];
     struct lap_memtrack *memtrack; /* NULL: nothing is recorded of this device */
     struct layer_backing_device backing;
-    _Atomic uint64_t compared_reported; /* mappings that are compared, as the trace says */
+    _Atomic uint64_t compared_reported; /* mappings that are compared: the number last recorded */
     struct layer_address_device addresses;
     struct layer_copies copies;
     uint64_t import_space;                        /* host_import.h; 0: none yet */
     atomic_bool shaders_access;                   /* some pipeline has a layer_pipeline.access */
-    struct lap_map known_code;                    /* shader/code.h: what opaque bytes stand for; zeroed is empty */
-    bool keeps_code;                              /* an extension is enabled by which pipelines need no code */
-    uint8_t key_salt[16];                         /* code.h, if the device keeps code: makes keys this run's own */
-    bool device_addresses;                        /* a feature is enabled with which shaders may follow addresses */
+    struct lap_map known_code;                    /* shader/code.h: the code of opaque bytes; zeroed is empty */
+    bool keeps_code;                              /* an enabled extension allows pipelines without code */
+    uint8_t key_salt[16];                         /* code.h, if the device keeps code: makes keys unique to this run */
+    bool device_addresses;                        /* an enabled feature lets shaders access memory by address */
     bool is_group;                                /* of several physical devices */
     bool descriptor_buffers;                      /* the feature is enabled */
     struct lap_descriptor_sizes descriptor_sizes; /* descriptor_buffer.c */
     pthread_mutex_t slots_mutex;                  /* descriptors that may be updated while their set is in use */
-    pthread_mutex_t map_mutex;                    /* unmapped_read.h: is memory mapped, by program or layer */
-    pthread_mutex_t submit_mutex;                 /* all of the next, as far as resources, and what those name */
+    pthread_mutex_t map_mutex;                    /* unmapped_read.h: mapping and unmapping, by program or layer */
+    pthread_mutex_t submit_mutex;                 /* all members from here to resources, and their contents */
     struct layer_submission *submissions,
         *last_submission; /* not yet known to be finished, in the order of submission */
     struct layer_submission *spare_submissions;
     uint64_t submit_serial;
     uint32_t gated_count;                      /* of submissions: host_gate.h */
     struct layer_payload_user *shown_payloads; /* payload.c: those with dma-bufs that can be read */
-    atomic_uint handed_files;     /* external_sync.h: sync files of its work that are not known to be signalled */
-    atomic_uint submission_count; /* read without the mutex: 0 means that there is nothing to learn */
-    struct lap_map resources;     /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
-    struct lap_touched submitted; /* of the submit that is under way: kept for its memory, as are the next two */
+    atomic_uint handed_files;                  /* external_sync.h: exported sync files not known to be signalled */
+    atomic_uint submission_count;              /* read without the mutex; 0: no submissions */
+    struct lap_map resources;                  /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
+    struct lap_touched submitted; /* of the current submit: kept to reuse its memory, as are the next two */
     struct layer_touched batch;
     struct layer_progress_queries batch_progress_queries;
     struct layer_unseen {
         struct layer_written *ranges;
         uint32_t count, capacity;
-    } unseen; /* memory_checks.c: what finished work wrote where the program could not see it; under submit_mutex */
+    } unseen; /* memory_checks.c: writes of finished work that the program could not see yet; under submit_mutex */
     struct layer_sparse_snapshot {
         uint64_t number; /* a layer_resource of its own */
         struct lap_memobj *memobj;
-    } * sparse_snapshots; /* sparse_snapshot.c: places that sparse objects had when work was submitted that writes
-                             there; under submit_mutex */
+    } * sparse_snapshots; /* sparse_snapshot.c: former places of sparse objects that submitted work still writes to;
+                             under submit_mutex */
     uint32_t sparse_snapshot_count, sparse_snapshot_capacity;
     uint64_t last_sparse_snapshot;
     struct lap_readback *readback; /* present_checks.c: made when first needed; under verify_mutex */
     pthread_mutex_t verify_mutex;
-    bool waits_not;         /* full_checks.c: work was once waited for without an end; under verify_mutex */
+    bool waits_not;         /* full_checks.c: a wait for work once timed out or failed; under verify_mutex */
     VkQueue clearing_queue; /* full_checks.c: some queue with graphics or compute; NULL: there is none */
     VkFence submit_fence;   /* full_checks.c; under verify_mutex */
-    bool torn;              /* fork.c: in a child; some of the above was being changed when the process was copied */
+    bool torn;              /* fork.c: in a child; this record was being changed at the fork */
 };
 
 #endif

@@ -63,7 +63,7 @@ bool layer_device_has_extension(const struct layer_physical_device *gpu, const c
 
 #define NAMES_BYTES 1024u
 
-/* Of extensions that the loader was not shown for a vkCreateDevice that has not reached the layer; NULL: of none. */
+/* Names of hidden extensions, for a vkCreateDevice that has not reached the layer; NULL: none. */
 static _Atomic(char *) hidden_names;
 
 bool layer_hidden_is_loader(const void *caller)
@@ -73,7 +73,7 @@ bool layer_hidden_is_loader(const void *caller)
 
     if (!dladdr(caller, &info) || !info.dli_fname)
         return false;
-    /* A program's own question comes through the function that the loader exports, which may or may not call. */
+    /* A program's own query comes through the loader's exported function, which may jump instead of calling. */
     if (info.dli_sname && strcmp(info.dli_sname, "vkEnumerateDeviceExtensionProperties") == 0)
         return false;
     name = strrchr(info.dli_fname, '/');

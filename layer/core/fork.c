@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork: a child that goes on without exec has a copy of our tables and locks as they were at that moment, and none of
- * the threads that may have been changing them. So all locks are taken before, in the order of docs/architecture.md
- * ("Locks"), and made anew in the child.
+ * fork: a child that goes on without exec has a copy of the layer's tables and locks at the time of the fork, and none
+ * of the threads that may have been changing them. So all locks are taken before, in the order of docs/architecture.md
+ * ("Locks"), and initialised again in the child.
  *
- * fork() must not hang in our hands. A lock that the forking thread holds itself (a driver forks inside a call of ours)
- * is left alone: the child goes on behind it. One that another thread does not give back in time is given up: what it
- * guards is then forgotten in the child. Not taken at all are those of the writer, whose functions return before their
- * first lock once it is abandoned, and verify_mutex, which is held while the GPU works.
+ * The layer must not block fork(). A lock that the forking thread holds itself (a driver forks inside a call of the
+ * layer) is left alone: the child continues with it. If another thread does not release a lock in time, the child
+ * forgets the data under it. The locks of the writer are not taken: its functions return before their first lock once
+ * it is abandoned. Neither is verify_mutex, which is held while the GPU works.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #define NANOSECONDS  INT64_C(1000000000)
 #define MAX_MISSED   16u
 
-/* The fork that is under way; under devices_mutex. A lock is identified by its place in the order. */
+/* The current fork; under devices_mutex. A lock is identified by its place in the order. */
 static struct {
     _Atomic uintptr_t thread; /* 0: none */
     struct timespec deadline;
@@ -35,8 +35,8 @@ static struct {
 
 typedef void (*visit_fn)(pthread_mutex_t *mutex, struct layer_device *dev);
 
-/* All locks in their order. dev: whose submissions or tracker the lock guards. The list of devices is the same before
- * and after, so places are. */
+/* Visits all locks in their order. dev: the device whose submissions or tracker the lock guards. The list of devices is
+ * the same before and after the fork, so the places are, too. */
 static void each_mutex(visit_fn visit)
 {
     forking.place = 0;
@@ -46,7 +46,7 @@ static void each_mutex(visit_fn visit)
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
         visit(&dev->slots_mutex, NULL); /* slots are complete at any time */
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
-        visit(&dev->map_mutex, NULL); /* what is mapped is known to the tracker, too */
+        visit(&dev->map_mutex, NULL); /* the tracker has the mappings, too */
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
         visit(&dev->backing.mutex, NULL); /* complete at any time, as slots are */
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
@@ -142,8 +142,8 @@ static void forget_image(void *user, uint64_t handle, void *record)
     ((struct layer_image *)record)->memobj = NULL;
 }
 
-/* Another thread may have been in the middle of changing what the layer knows of the work and the memory of a device:
- * from now on it knows nothing of them, and lets everything through. What they had stays allocated. */
+/* Another thread may have been changing the records of the work and the memory of a device: the child drops them, and
+ * passes all calls through. Their memory stays allocated. */
 static void forget(struct layer_device *dev)
 {
     dev->memtrack = NULL;
@@ -204,7 +204,7 @@ bool layer_fork_watch(void)
     return pthread_atfork(before_fork, in_parent, in_child) == 0;
 }
 
-/* ---- what is watched ---- */
+/* ---- watched devices ---- */
 
 void layer_fork_add(struct layer_device *dev)
 {

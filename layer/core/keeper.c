@@ -26,7 +26,7 @@
 
 struct kept_object;
 
-/* A packet, in one piece of memory: behind it the objects that it names and makes, and its body. */
+/* A packet, in one allocation: the struct, then the objects that it names and makes, then its body. */
 struct kept_packet {
     struct kept_packet *next; /* of the object's own packets */
     uint64_t number;          /* in the order of recording */
@@ -42,7 +42,7 @@ struct kept_packet {
 struct kept_object {
     struct lap_object head;      /* the index is its handle, too */
     struct kept_packet *creator; /* shared by all that it makes */
-    struct kept_packet *own;     /* what else stays with it; newest first */
+    struct kept_packet *own;     /* its other packets; newest first */
     struct kept_object *children, *next_child, **previous_child;
     struct kept_object *next_dropped;
     uint32_t users; /* packets that name it */
@@ -55,7 +55,7 @@ static struct {
     pthread_mutex_t mutex;
     struct lap_map maps[GEN_HANDLE_COUNT]; /* struct kept_object by index */
     struct lap_map *pointers[GEN_HANDLE_COUNT];
-    struct lap_map equals;           /* struct kept_packet of KIND_DISTINCT, by what it is */
+    struct lap_map equals;           /* struct kept_packet of KIND_DISTINCT, by hash of command and body */
     struct lap_object_tables tables; /* in which indices are handles */
     uint8_t kinds[GEN_COMMAND_COUNT];
     struct lap_enc enc, again;
@@ -68,7 +68,7 @@ static struct {
     struct kept_object **named; /* by it, each once */
     size_t named_count, named_capacity;
     bool names_unknown;          /* it names others, too */
-    struct kept_object *dropped; /* no longer needed, and still to be looked at */
+    struct kept_object *dropped; /* no longer needed, not handled yet */
     char **infos;
     size_t info_count, info_capacity;
 } keeper;
@@ -97,7 +97,7 @@ static enum kind kind_of(uint32_t command)
         return KIND_NOT;
     if (command == GEN_vkResetDescriptorPool)
         return KIND_RESETS;
-    if (command == GEN_vkGetDescriptorEXT) /* programs ask for the same ones again and again */
+    if (command == GEN_vkGetDescriptorEXT) /* programs query the same ones repeatedly */
         return KIND_DISTINCT;
     for (uint32_t i = 0; i < info->member_count && kind == KIND_NOT; i++)
         kind = is_destroyed(&info->members[i]) ? KIND_DESTROYS : is_made(&info->members[i]) ? KIND_CREATES : kind;
@@ -150,7 +150,7 @@ static void *body_of(struct kept_packet *packet)
     return &packet->objects[packet->use_count + packet->made_count];
 }
 
-/* ---- what is no longer needed ---- */
+/* ---- packets and objects that are no longer needed ---- */
 
 /* Once, when an object is neither alive nor named by a packet. */
 static void drop(struct kept_object *object)
@@ -210,7 +210,7 @@ static void free_object(struct kept_object *object)
     free(object);
 }
 
-/* A packet that makes several objects stays with all of them until none is needed. */
+/* A packet that creates several objects is kept until none of them is needed. */
 static void free_dropped(void)
 {
     while (keeper.dropped) {
@@ -285,7 +285,7 @@ static bool decode(uint32_t command, const void *body, size_t bytes, struct room
     return dec.status == LAP_OK && dec.p == dec.end;
 }
 
-/* The same of what is being kept: nobody knows all objects where it fails. */
+/* The same for a new packet: if it fails, the keeper does not know all objects. */
 static bool decode_new(uint32_t command, const void *body, size_t bytes, struct room *args)
 {
     const bool decoded = decode(command, body, bytes, args);
@@ -350,7 +350,7 @@ static struct kept_packet *new_packet(uint32_t command, uint32_t flags, struct k
     return packet;
 }
 
-/* The parent of a command's new objects: the pool or swapchain among its arguments, or its first handle. */
+/* The parent of the new objects of a command: its pool or swapchain argument, or its first handle. */
 static struct kept_object *parent_of(uint32_t command, const struct room *args)
 {
     switch (command) {
@@ -383,7 +383,7 @@ static void add_made(void *user, uint32_t type, uint64_t index)
     struct made *made = user;
     struct kept_object *object;
 
-    if (!index || find(type, index)) /* a queue or image that was asked for again */
+    if (!index || find(type, index)) /* a queue or image that was queried again */
         return;
     object = calloc(1, sizeof *object);
     if (object)
@@ -417,7 +417,7 @@ static void keep_creation(const struct room *args)
     size_t uses = keeper.named_count;
 
     each_handle(keeper.command, args, is_made, add_made, &made);
-    /* Memory may be for one object alone, which is bound to it: neither would ever go. */
+    /* Memory of a dedicated allocation and its bound object name each other: neither would ever be dropped. */
     if (keeper.command == GEN_vkAllocateMemory)
         uses = keeper.named_count && keeper.named[0]->head.type == GEN_HANDLE_VkDevice ? 1 : 0;
     packet = made.count ? new_packet(keeper.command, keeper.flags, keeper.named, uses, made.count, keeper.enc.base,
@@ -438,7 +438,7 @@ static void keep_creation(const struct room *args)
     free(made.objects);
 }
 
-/* It need not be made from a swapchain that is gone; else each that a window ever had would stay. */
+/* A swapchain need not be created from a destroyed one; else all former swapchains of a window would be kept. */
 static void forget_old_swapchain(void *user, uint64_t index, void *value)
 {
     struct kept_object *object = value, *old = user;
@@ -513,8 +513,8 @@ static bool is_same(const struct kept_packet *packet, uint32_t command, struct k
            (!count || memcmp(packet->objects, uses, count * sizeof(struct kept_object *)) == 0);
 }
 
-/* A packet with the same body is kept already: it names the same objects, whose indices are nobody else's, and comes
- * last from now on. */
+/* A packet with the same body is kept already: it names the same objects, since indices are unique, and becomes the
+ * newest. */
 static bool renumber_equal(const void *body, size_t bytes)
 {
     struct kept_packet *packet;
@@ -549,7 +549,7 @@ static void keep_state(enum kind kind)
     for (size_t i = 0; i < keeper.named_count; i++)
         if (!is_device_level(keeper.named[i]->head.type)) {
             subject = keeper.named[i];
-            /* A descriptor is about its view: samplers outlive many of these, which would all stay. */
+            /* A descriptor is kept for its view only: samplers outlive many views, whose packets would all be kept. */
             if (kind != KIND_DISTINCT || subject->head.type != GEN_HANDLE_VkSampler)
                 break;
         }
@@ -742,7 +742,7 @@ static bool is_valid_block(const struct kept_packet *packet, const void *body, b
     return valid;
 }
 
-/* Of several that are freed at once only this one is still there. */
+/* Of several that are freed at once, only this one still exists. */
 static bool free_one(const struct layer_keeper_sink *sink, struct kept_packet *packet, const struct kept_object *object)
 {
     struct room room;

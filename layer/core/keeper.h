@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper: where a recording may begin later, the packets with which the objects that are alive could be made again.
+ * keeper: where a recording may begin later, the packets that create the live objects again.
  *
  * Each packet that creates or destroys objects, and each that is a part of an object's state (gen_command_kept), comes
- * here, whether a file is open or not. An object's packets go with it, unless something that is alive was created from
- * it: a pipeline from a shader module, a view from an image. Then they stay, with the packet that destroys it, and
+ * here, whether a file is open or not. An object's packets go with it, unless a live object was created from it: a
+ * pipeline from a shader module, a view from an image. Then they stay, with the packet that destroys it, and
  * layer_keeper_write creates and destroys it once more, in the recorded order.
  *
  * Bodies are encoded as they stand in a trace, but with all bytes in place of blobs' numbers. All functions but the
@@ -26,15 +26,15 @@ void layer_keeper_init(void);
 /* Whether packets of the command are kept. flags: enum lap_packet_flags. */
 bool layer_keeper_wants(enum gen_command command, uint32_t flags);
 
-/* The encoder for the body of a packet that is kept; the keeper is locked until layer_keeper_end, which takes the
- * packet and shows what was encoded. NULL: out of memory; then there is nothing to end. */
+/* The encoder for the body of a packet that is kept; the keeper is locked until layer_keeper_end, which keeps the
+ * packet and passes its body to show. NULL: out of memory; then there is nothing to end. */
 struct lap_enc *layer_keeper_begin(const struct lap_object_tables *tables, enum gen_command command, uint32_t flags);
 void layer_keeper_end(void (*show)(enum gen_command command, uint32_t flags, const void *body, size_t bytes));
 
 /* A command buffer was recorded: its block, without blobs. */
 void layer_keeper_block(uint64_t command_buffer, const void *block, size_t bytes, uint64_t command_count);
 
-/* What is said of the recording (lap_writer_info). */
+/* Keeps an entry of the file's info object (lap_writer_info). */
 void layer_keeper_info(const char *json);
 
 /* Something could not be kept, or the layer has lost track of the program: no part can begin any more. why: static. */
@@ -54,9 +54,9 @@ struct layer_keeper_size {
 };
 struct layer_keeper_size layer_keeper_size(void);
 
-/* Writes what is kept, in the recorded order. First all that makes objects; then, once the caller has written what
- * descriptors hold, blocks, and the ends of objects that are there for others alone: a set may be updated, and a
- * command buffer recorded, only while their layouts are there. Blocks that name other objects which are gone are left
+/* Writes what is kept, in the recorded order. First the packets that create objects. The second call, after the caller
+ * has written the contents of descriptors, writes blocks, and destroys the objects that only others need: a set may be
+ * updated, and a command buffer recorded, only while their layouts exist. Blocks that name destroyed objects are left
  * out: such command buffers are invalid. False: out of memory; some of it is missing, and all of it is still kept. */
 struct layer_keeper_sink {
     void (*packet)(enum gen_command command, uint32_t flags, const void *body, size_t bytes);
@@ -66,7 +66,7 @@ struct layer_keeper_sink {
 };
 bool layer_keeper_write(const struct layer_keeper_sink *sink, bool second) LAP_MUST_CHECK;
 
-/* In the child of a fork: forgets everything, without freeing what another thread may have been changing. */
+/* In the child of a fork: forgets everything, without freeing data that another thread may have been changing. */
 void layer_keeper_forked(void);
 
 #endif

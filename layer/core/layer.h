@@ -5,9 +5,9 @@
  * Records are found by handle in lock-free maps (base/map.h): one map per handle type for instance-level and
  * dispatchable handles (layer.tables), and one per device for the others (device->tables). A record lives from the
  * creating call's return to the destroying call's entry; the specification's external synchronisation of destruction
- * keeps it valid while a call uses it. Handles are never wrapped: what the program holds is what the driver gave.
+ * keeps it valid while a call uses it. Handles are never wrapped: the program holds the driver's own handles.
  *
- * The program must never fail because of us: when memory is short or the file can't be written, recording stops
+ * The program must never fail because of the layer: when out of memory or the file can't be written, recording stops
  * (layer_stop) and every entry point goes on as a pass-through.
  */
 #ifndef LAP_LAYER_LAYER_H
@@ -45,48 +45,47 @@ struct layer_state {
     pthread_mutex_t devices_mutex;                  /* the list of devices; held from one end of a fork to the other */
     struct layer_device *devices;                   /* all that exist */
     struct lap_tree_node *imports;                  /* host_import.c: by address; under devices_mutex */
-    atomic_bool imports_meet;                       /* those of two devices: said once */
+    atomic_bool imports_meet;                       /* two devices import the same pages; warned of once */
     struct layer_payload *payloads;                 /* payload.c; under devices_mutex */
     uint64_t last_space;                            /* of shared memory; under devices_mutex */
-    atomic_uint unseen;                             /* unseen.c: what was said; a bit for each kind */
-    atomic_uint_fast64_t shared_signals;            /* of binary semaphores with a payload that others have, too */
+    atomic_uint unseen;                             /* unseen.c: the kinds that were reported; a bit for each */
+    atomic_uint_fast64_t shared_signals;            /* signals of binary semaphores that share their payload */
     struct layer_external_sync *handed;             /* external_sync.c; under devices_mutex */
     struct lap_writer *_Atomic writer;              /* NULL: nothing is recorded */
     atomic_bool waiting;                            /* with options.parts: a part may begin later (part.h) */
-    atomic_bool part_pending;                       /* it is to begin as soon as nothing waits for the host */
-    pthread_rwlock_t parts_lock; /* with options.parts: held by each packet, and for itself by who begins
-                                    or ends a part */
+    atomic_bool part_pending;                       /* a part begins as soon as no submitted work waits for the host */
+    pthread_rwlock_t parts_lock; /* with options.parts: each packet holds it for reading; beginning or ending a part
+                                    holds it for writing */
     struct layer_options options;
     struct lap_log log;
     atomic_uint_fast64_t image_formats[LAYER_FORMAT_WORDS]; /* noted in this recording; a bit for each */
-    bool resolved, started;                                 /* options are; the recording was */
-    bool forked;                 /* this process began as a copy of one that had resolved them, and has no file yet */
+    bool resolved, started;                                 /* the options are resolved; the recording was started */
+    bool forked;                 /* forked from a process that had resolved the options; it has no file yet */
     atomic_uint_fast64_t frames; /* presented */
     atomic_bool has_surface;     /* some surface was created: frames end at presents, otherwise at submits */
-    atomic_bool has_boundaries;  /* or, without one, at those that say so (VK_EXT_frame_boundary) */
-    bool pass_through;           /* armed at no time: nothing but the loader's chains is touched */
+    atomic_bool has_boundaries;  /* without a surface: frames end at submits marked by VK_EXT_frame_boundary */
+    bool pass_through;           /* never armed: the layer changes nothing but the loader's chains */
 };
 
 extern struct layer_state layer;
 
 /* ---- object.c ---- */
 
-/* Adds the record of a handle that a call has just returned, or an alias when the driver returned a value that is
- * known. device is NULL for instance-level and dispatchable handles. The record is zeroed behind its head; its size
- * follows from the type. NULL when out of memory (recording then stops). */
+/* Adds the record of a handle that a call has just returned, or an alias when a live record has the same handle value.
+ * device is NULL for instance-level and dispatchable handles. The record is zeroed behind its head; its size follows
+ * from the type. NULL when out of memory (recording then stops). */
 struct lap_object *layer_object_add(struct layer_device *device, enum gen_handle_type type, uint64_t handle);
 
-/* For what can't be undone once it was created: the record of a global type and room for it (NULL: out of memory),
- * which layer_object_adopt gives to the object. It returns false only if another thread took the room. free() undoes
- * the first.
- */
+/* For creations that can't be undone: prepare allocates the record of a global type and reserves room for it (NULL: out
+ * of memory), adopt adds it for the handle. adopt returns false only if another thread took the room. free() undoes
+ * prepare. */
 struct lap_object *layer_object_prepare(enum gen_handle_type type);
 bool layer_object_adopt(struct lap_object *object, enum gen_handle_type type, uint64_t handle);
 
 /* At the entry of a destroying call, after its packet was written: drops the newest alias or frees the record. */
 void layer_object_remove(struct layer_device *device, enum gen_handle_type type, uint64_t handle);
 
-/* Drops all records of a global type that are somebody's. Allocates nothing: none may stay behind. */
+/* Drops all records of a global type that belong to an owner. Allocates nothing, so it can't fail. */
 void layer_object_remove_owned(enum gen_handle_type type, bool (*is)(const void *record, const void *owner),
                                const void *owner);
 
@@ -129,16 +128,16 @@ struct lap_enc *layer_packet_begin(const struct lap_object_tables *tables, enum 
 void layer_packet_end(void);
 /* Ticket of the packet that layer_packet_begin last started on this thread. */
 uint64_t layer_packet_ticket(void);
-/* For packets written at entry: says the call's result when it was not VK_SUCCESS. */
+/* For packets written at entry: records the call's result when it was not VK_SUCCESS. */
 void layer_packet_result(const struct lap_object_tables *tables, uint64_t ticket, VkResult result);
 
-/* A replay on a device that lacks formats need not read the whole trace for whether it has images of them. In front of
- * the packet that creates the images: a trace whose process is killed has the note if it has the packet. */
+/* Notes an image format, so that a replay on a device that lacks it need not search the whole trace. Called before the
+ * packet that creates the image is written: if the process is killed, a trace with the packet also has the note. */
 void layer_note_image_format(VkFormat format);
 
 /* Adds keys to the file's info object. json is a JSON object. */
 void layer_recording_info(const char *json);
-/* Ends a frame: all streams hand over what they hold. */
+/* Ends a frame: all streams hand over their buffered packets. */
 void layer_frame_end(void);
 /* A call that submits commands has returned; no lock is held. */
 void layer_submit_ended(void);
@@ -148,17 +147,17 @@ void layer_waited(void);
 bool layer_is_recording(void);
 /* Whether a trace is written now. */
 bool layer_is_writing(void);
-/* The program has mapped memory: says how many mappings can't be watched, as often as that has doubled. */
+/* The program has mapped memory: reports the number of mappings that can't be watched each time it has doubled. */
 void layer_device_note_mapping(struct layer_device *dev);
 void layer_stop(const char *reason);
-/* What a call of memory tracking returned. Out of memory ends the recording; the rest is the program's own mistake. */
+/* Handles the result of a memory tracking call. Out of memory ends the recording; other errors are the program's. */
 void layer_tracking_result(enum lap_status status);
 /* Before vkCreateInstance calls down: resolves the options once. named: the program itself enabled the layer. */
 void layer_resolve(bool named);
 /* The part of the run that ended last. */
 struct layer_last_part {
     uint64_t frames, bytes;
-    const char *refusal;    /* why none began that was asked for later; static; NULL: none was refused */
+    const char *refusal;    /* why a part requested later did not begin; static; NULL: none was refused */
     struct lap_length kept; /* of the run's end, from now on */
 };
 /* Before an instance is created: opens the file unless it is or was open. At process exit the file is closed. */
@@ -166,69 +165,69 @@ struct layer_recording_hooks {
     bool (*watch_forks)(void); /* once; false: out of memory */
     void (*opened)(void);      /* the file is there */
     layer_encode_call encode_call;
-    bool (*part_begins_at_once)(void); /* the first part is from the program's first call on; before all below */
-    void (*frame_ended)(void);         /* a frame has ended, where parts of the run are recorded */
-    void (*submitted)(void);           /* the same of a submit */
+    bool (*part_begins_at_once)(void); /* with the program's first call; before all below */
+    void (*frame_ended)(void);         /* a frame has ended; only where parts of the run are recorded */
+    void (*submitted)(void);           /* the same for a submit */
     void (*waited)(void);              /* while a part is pending */
-    void (*ends)(void);                /* the process does */
+    void (*ends)(void);                /* the process ends */
     void (*forked)(void);              /* in the child after fork(), where parts of the run are recorded */
-    /* Where parts of the run are recorded, from the thread of commands (control.h). NULL: done; else why not; static.
-     */
+    /* Where parts of the run are recorded, from the control thread (control.h). NULL: done; else why not; static. */
     const char *(*start)(
-        uint64_t frames);      /* a part of so many, at the end of a frame; UINT64_MAX: until it is stopped */
-    const char *(*stop)(void); /* the part, or what is to become one */
-    const char *(*keep_last)(const struct lap_length *length); /* from the end of a frame on; no unit: no longer */
-    const char *(*keep)(void);                                 /* what is kept of it stays, at the end of a frame */
+        uint64_t frames);      /* a part of `frames` frames, from the next end of a frame; UINT64_MAX: until stopped */
+    const char *(*stop)(void); /* stops the part, and cancels a pending one */
+    const char *(*keep_last)(const struct lap_length *length); /* from the next end of a frame; no unit: keeping ends */
+    const char *(*keep)(void); /* keeps the kept recordings for good, at the end of a frame */
     void (*last)(struct layer_last_part *out);
 };
 void layer_recording_start(const struct layer_recording_hooks *hooks);
-/* Ends the recording in good order while the program goes on, which is not recorded from then on; says why. Recording
- * threads wait until what they have left is written. False: nothing is being recorded. No thread of the program's. */
+/* Ends the recording in order while the program goes on unrecorded; logs the reason. Recording threads wait until their
+ * last packets are written. False: nothing is being recorded. Not from a thread of the program. */
 bool layer_recording_end(const char *why);
-/* When an instance was created. Before that the file is one that goes when the process ends. */
+/* When an instance was created. Until then the file is deleted when the process ends. */
 void layer_recording_is_used(void);
 
-/* In the child of a fork: gives the parent's file up. The next vkCreateInstance opens one of the child's own. */
+/* In the child of a fork: drops the parent's file. The next vkCreateInstance opens a file for the child. */
 void layer_recording_forked(void);
 
 /* Counters of the file, if there is one (trace/writer.h), from any thread with no packet open. */
 void layer_count(enum lap_counter counter, uint64_t add);
 void layer_note_ticket(enum lap_counter counter);
 
-/* Where parts of the run are recorded: between these no part begins or ends. Otherwise they do nothing. */
+/* Where parts of the run are recorded: no part begins or ends between these calls. Otherwise they do nothing. */
 void layer_parts_enter(void);
 void layer_parts_leave(void);
 
 /* ---- for layer/part ---- */
 
-/* Excludes everybody else from writing packets. False: out of memory. */
+/* Excludes all other threads from writing packets. False: out of memory. */
 bool layer_parts_lock(void);
 void layer_parts_unlock(void);
-/* Under that lock, before layer_recording_open, which a streamed trace then can't fail to do for want of a receiver:
- * connects. Nobody is waited for while something is recorded. False: it was said why not. */
+/* Under that lock, before layer_recording_open: connects a streamed trace to its receiver, so that the open can't fail
+ * for lack of one. Does not wait for a receiver while a trace is recorded. False: the reason was logged. */
 bool layer_recording_connect(void);
-/* Under that lock: opens the file of a part and begins to write; false: it was said why not. layer_recording_is_used or
- * layer_recording_discard follows. */
+/* Under that lock: opens the file of a part and begins to write; false: the reason was logged. layer_recording_is_used
+ * or layer_recording_discard follows. */
 bool layer_recording_open(void);
-/* Under that lock: there shall be no such file. */
+/* Under that lock: deletes that file. */
 void layer_recording_discard(void);
-/* Under that lock: the state is written. A reader finds it should the process be killed, and from now on also what is
- * finished behind it, and which calls are under way. */
+/* Under that lock: the state is written. If the process is killed, a reader finds the state, the packets finished after
+ * it, and the calls in flight. */
 void layer_recording_note_calls(void);
-/* Under that lock: what the keeper has (layer_keeper_write). */
+/* Under that lock: writes the keeper's packets (layer_keeper_write). */
 bool layer_recording_write_kept(bool second) LAP_MUST_CHECK; /* false: out of memory */
-/* Under that lock: the block of a command buffer, without blobs. */
+/* Under that lock: writes the block of a command buffer, without blobs. */
 void layer_recording_write_block(const struct lap_object_tables *tables, uint64_t command_buffer, const void *block,
                                  size_t bytes, uint64_t command_count);
-/* Under that lock: ends the file, if there is one, which has so many frames and bytes. *connection (which is closed, or
- * NULL): that of a streamed trace, which otherwise ends. */
+/* Under that lock: ends the file, if there is one, and returns its frames and bytes. *connection (which is closed, or
+ * NULL) receives the connection of a streamed trace, which otherwise ends. */
 void layer_recording_close(uint64_t *out_frames, uint64_t *out_bytes, struct lap_own_file *connection);
 
 /* ---- fork.c ---- */
 
 /* From the first vkCreateInstance on, a child of fork() gets consistent tables and free locks. False: out of memory. */
 bool layer_fork_watch(void);
-/* While a device is in the list, its locks are taken around a fork: from when they are made to before they go. */
+/* While a device is in the list, its locks are taken around a fork. Add it after its locks are initialised; remove it
+ * before they are destroyed. */
 void layer_fork_add(struct layer_device *dev);
 void layer_fork_remove(struct layer_device *dev);
 

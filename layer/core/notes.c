@@ -92,7 +92,7 @@ static void give_large(struct layer_thread *thread, unsigned number)
     give_bit(&notes.large, number - 1);
 }
 
-/* Of calls that were left by a jump, too. */
+/* Also of calls that were left by a jump (longjmp). */
 static void give_all_large(struct layer_thread *thread)
 {
     while (__builtin_expect(thread->large, 0))
@@ -127,7 +127,7 @@ static uint8_t *take_large(struct layer_thread *thread, unsigned *out_number)
     if (!number)
         return NULL;
     bit = 1u << (number - 1);
-    if (!(atomic_load(&notes.large_there) & bit)) { /* whoever has it is alone with it */
+    if (!(atomic_load(&notes.large_there) & bit)) { /* only the owner of the bit uses it */
         if (atomic_load(&notes.large_refused) & bit || !lap_writer_reserve_note(notes.writer, number - 1)) {
             atomic_fetch_or(&notes.large_refused, bit);
             give_bit(&notes.large, number - 1);
@@ -140,9 +140,9 @@ static uint8_t *take_large(struct layer_thread *thread, unsigned *out_number)
     return notes.place->large[number - 1].call;
 }
 
-/* ---- what stands there ---- */
+/* ---- contents of places ---- */
 
-/* The body is there. The caller has entered. */
+/* The body is already in the place. The caller has entered. */
 static void note(struct layer_thread *thread, struct lap_in_flight *what, struct layer_noted *noted, uint8_t *large)
 {
     uint8_t *entry = large ? large : thread->note->call;
@@ -153,7 +153,7 @@ static void note(struct layer_thread *thread, struct lap_in_flight *what, struct
     noted->entry = entry;
 }
 
-/* An encoder at a large place, whose failure is that there is not enough room; or NULL. */
+/* An encoder at a large place, which fails only for lack of room; or NULL. */
 static uint8_t *begin_large(struct layer_thread *thread, struct lap_enc *enc, unsigned *out_number)
 {
     uint8_t *entry = take_large(thread, out_number);
@@ -165,7 +165,7 @@ static uint8_t *begin_large(struct layer_thread *thread, struct lap_enc *enc, un
     return entry;
 }
 
-/* What did not fit the thread's place. `written`: into *enc, but for its size. */
+/* Notes a call that did not fit the thread's place. `written`: into *enc, if it fits. */
 static void note_large(struct layer_thread *thread, struct lap_in_flight *what, struct layer_noted *noted,
                        const struct lap_enc *enc, uint8_t *large, bool written)
 {
@@ -182,7 +182,7 @@ static void note_large(struct layer_thread *thread, struct lap_in_flight *what, 
     note(thread, what, noted, large);
 }
 
-/* The thread has left by a jump what it was in when the signal came. */
+/* The thread has left the interrupted call by a jump (longjmp). */
 static __attribute__((noinline)) void forget_crash(struct layer_thread *thread)
 {
     uintptr_t self = atomic_load_explicit(&thread->self, memory_order_relaxed);
@@ -233,7 +233,7 @@ static void end_call(struct layer_call *call, bool encoded, uint64_t command_buf
     if (__builtin_expect(encoded && !enc->failed, 1)) {
         what.bytes = (size_t)(enc->p - enc->base);
         thread->body_of = enc->unknown_structs ? NULL : call;
-        /* It was encoded where nobody else can write, since the packet may be made of it. */
+        /* It was encoded in private memory, since the packet may be copied from it. */
         lap_copy_words(thread->note->call + LAP_IN_FLIGHT_HEAD_BYTES, thread->body, what.bytes);
         note(thread, &what, &call->noted, NULL);
     } else {
@@ -425,9 +425,9 @@ static void forget_places(void)
     }
 }
 
-/* In a new file: the thread's place, and the call that it is in. The calling thread's own has done its work. The thread
- * may come back from the call meanwhile: it says so before it strikes the note, so that one of both strikes this one.
- */
+/* In a new file: notes the thread's place, and its current call. The calling thread's own call has done its work. The
+ * thread may return from the call meanwhile: it sets the flag before it clears the note, so that one of both threads
+ * clears this one. */
 static void note_again(struct layer_thread *thread)
 {
     struct lap_in_flight what = thread->call;
@@ -464,7 +464,7 @@ static void note_all_again(void)
 void layer_notes_start(struct lap_writer *writer, layer_encode_call encode, pthread_rwlock_t *parts_lock)
 {
     bool is_mapped;
-    if (!notes.place) { /* nobody else looks at these before the first start */
+    if (!notes.place) { /* no other thread reads these before the first start */
         void *place =
             mmap(NULL, LAP_NOTES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (place == MAP_FAILED)
@@ -503,14 +503,14 @@ void layer_notes_leave(struct lap_writer *writer)
 void layer_notes_forked(void)
 {
     (void)layer_notes_stop();
-    atomic_store(&notes.faults_under_way, 0); /* of threads that are not here */
+    atomic_store(&notes.faults_under_way, 0); /* of threads that the child lacks */
     forget_places();
 }
 
 /* ---- signals ---- */
 
-/* Several threads may come at once; but private memory that faults, too, is not for us to mend. Without a writer the
- * mapping that faulted has gone since. */
+/* Several threads may fault at once. If private memory faults, too, the layer can't repair it. Without a writer the
+ * mapping that faulted was removed meanwhile. */
 bool layer_notes_fault(uintptr_t address)
 {
     static atomic_uint faults;
@@ -542,7 +542,7 @@ static bool is_in_call(const struct layer_thread *thread)
     return found;
 }
 
-/* A thread that has made no calls, as a driver's own, ends the process: its place is taken for good. */
+/* A thread that has made no calls, such as a driver's, ends the process: its place is never released. */
 static void stamp_new_place(int number)
 {
     unsigned place = hears_bus() ? take_bit(notes.threads, LAP_NOTES_THREADS) : 0;

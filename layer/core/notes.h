@@ -4,14 +4,14 @@
  * a reader finds the calls in flight however the process ends. A call is encoded into its thread's place. A command of
  * a command buffer is copied from its block into the command buffer's place.
  *
- * A store to a mapping is SIGBUS once somebody has cut the file. The handler (crash.h) then puts private memory there
- * and the store is done again. So there are notes only while that handler gets the signal, and a thread that blocks
- * SIGBUS notes nothing: the kernel would not call the handler.
+ * A store to a mapping raises SIGBUS once the file was truncated. The handler (crash.h) then maps private memory there,
+ * and the store is repeated. So notes are written only while that handler is installed, and a thread that blocks SIGBUS
+ * notes nothing: the kernel would not call the handler.
  *
  * Where parts of the run are recorded, one file's notes follow another's at the same addresses. Threads and command
- * buffers keep their places, so that a store which comes late is in nobody else's. Whoever begins or ends a part has
- * the lock of parts for itself, and nobody encodes a call meanwhile. Calls that are under way then are noted again in
- * the new file, if they were in one before. That a call has returned, and commands, are noted without the lock.
+ * buffers keep their places, so that a late store never lands in another's place. A thread that begins or ends a part
+ * holds the lock of parts for writing, so no call is encoded meanwhile. Calls in flight at that time are noted again in
+ * the new file, if they were in one before. Returns of calls, and commands, are noted without the lock.
  */
 #ifndef LAP_LAYER_NOTES_H
 #define LAP_LAYER_NOTES_H
@@ -30,13 +30,13 @@ struct lap_writer;
 
 /* Where a call stands in the tail file. */
 struct layer_noted {
-    struct layer_thread *thread; /* whose call it is */
+    struct layer_thread *thread; /* the thread that makes the call */
     uint8_t *entry;              /* NULL: nowhere */
     unsigned large;              /* the number of a large place, plus 1; 0: the thread's own place */
 };
 
-/* A call that is under way, on the stack of the thread that makes it. A call that the program makes from a callback of
- * the driver takes the place of the outer one. */
+/* A call in flight, on the stack of its thread. A call that the program makes from a callback of the driver replaces
+ * the outer one. */
 struct layer_call {
     struct layer_thread *thread; /* NULL: it is not noted */
     const void *args;            /* struct gen_args_X */
@@ -55,28 +55,29 @@ struct layer_cmdbuf_note {
 
 /* ---- beginning and end ---- */
 
-/* Encodes the body of a packet for a call that has not returned, from its struct gen_args_X; of a call that has a place
- * in blocks, as it stands there, and the index of the command buffer. False: the object that it is made on is not known
- * (any more). */
+/* Encodes the body of a packet for a call that has not returned, from its struct gen_args_X; for a command of a block,
+ * the body as in the block, and the index of the command buffer. False: the object of the call is not known (any
+ * more). */
 typedef bool (*layer_encode_call)(struct lap_enc *enc, enum gen_command command, const void *args,
                                   uint64_t *out_command_buffer);
 
 extern atomic_bool layer_notes_on __attribute__((visibility("hidden")));
 
 /* A file was opened, and a SIGBUS reaches layer_notes_fault: from now on calls are noted, where there is a tail file.
- * parts_lock: as in struct layer_state, held by the caller for itself; NULL: there is only one file. Always the same.
- */
+ * parts_lock: as in struct layer_state, held by the caller for writing; NULL: there is only one file. Always the
+ * same. */
 void layer_notes_start(struct lap_writer *writer, layer_encode_call encode, pthread_rwlock_t *parts_lock);
 /* Nothing is noted any more, and the notes in the tail file are cleared. False: nothing was noted. */
 bool layer_notes_stop(void);
-/* The writer has ended its file and is about to go: nothing is noted until the next start. Under the lock of parts. */
+/* The writer has ended its file and is about to be destroyed: nothing is noted until the next start. Under the lock of
+ * parts. */
 void layer_notes_leave(struct lap_writer *writer);
 /* In the child of a fork: the file is the parent's. */
 void layer_notes_forked(void);
 /* The calling thread ends. Where parts are recorded, between layer_parts_enter and layer_parts_leave. */
 void layer_notes_thread_ended(struct layer_thread *thread);
 
-/* ---- calls: around each call of the program that is no command of a command buffer ---- */
+/* ---- calls: around each call of the program that does not record a command ---- */
 
 /* An encoder is returned when the call's body is wanted for its note: layer_note_end or layer_note_encode follows. */
 struct lap_enc *layer_call_begin(struct layer_call *call, enum gen_command command, const void *args);
@@ -84,19 +85,19 @@ void layer_call_end(struct layer_call *call);
 
 /* The body is encoded. */
 void layer_note_end(struct layer_call *call);
-/* In its place: encodes the body from the arguments. */
+/* Instead of layer_note_end: encodes the body from the arguments. */
 void layer_note_encode(struct layer_call *call);
 /* Appends the note's body to a packet. False: it is not the packet's. */
 bool layer_note_copy(const struct layer_call *call, struct lap_enc *enc);
 
 /* ---- commands ---- */
 
-/* A command buffer begins to be recorded, and is through with it. */
+/* Recording of a command buffer begins, and ends. */
 void layer_notes_begin(struct layer_cmdbuf_note *note);
 void layer_notes_end(struct layer_cmdbuf_note *note);
 
-/* For the next: a command that is too long for its command buffer's place, or the first one of another thread, or of a
- * command buffer that has no place yet, as its recording began before that of the part. */
+/* For layer_note_command: a command that is too long for its command buffer's place, the first command of another
+ * thread, or a command buffer without a place, as its recording began before the part. */
 void layer_note_long_command(struct layer_cmdbuf_note *note, uint64_t command_buffer, const uint8_t *command,
                              size_t bytes);
 void layer_note_long_returned(struct layer_cmdbuf_note *note);
@@ -122,10 +123,10 @@ static inline __attribute__((always_inline)) void layer_note_command_returned(st
 
 /* ---- for crash.c, in signal handlers ---- */
 
-/* A SIGBUS at `address`. True: it was a store to notes that somebody has cut off, and can be done again. */
+/* A SIGBUS at `address`. True: it was a store to notes in a truncated file, and can be repeated. */
 bool layer_notes_fault(uintptr_t address);
-/* The calling thread got a signal that ends programs: stamps its place if it is in a call, or if `fatal`: nobody else
- * handles the signal. */
+/* The calling thread got a signal that ends programs: stamps its place if it is in a call, or if `fatal`: no other
+ * handler gets the signal. */
 void layer_notes_signal(int number, bool fatal);
 /* True when such a signal came in the middle of a call, and its thread has made no call since. */
 bool layer_notes_crashed(void);

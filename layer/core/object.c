@@ -23,7 +23,7 @@ static struct lap_object *add(struct layer_device *device, enum gen_handle_type 
     pthread_mutex_lock(&layer.object_mutex[type]);
     object = lap_map_get(map, handle);
     if (object) {
-        /* The driver counts references to equal objects: the replay gets one object for each creation. */
+        /* The driver shares equal objects by reference count: the replay gets one object for each creation. */
         struct lap_object_alias *alias = created ? malloc(sizeof *alias) : NULL;
         if (alias) {
             alias->index = next_index(type);

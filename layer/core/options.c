@@ -256,9 +256,9 @@ static bool names_us(const char *variable)
     return layers && strstr(layers, LAPILLI_LAYER_NAME);
 }
 
-/* Naming the layer is the request to record: in a variable of the loader or in the program's own list. Loaded as
- * implicit layer, the loader has looked at the manifest's switches already, but an override layer and a settings file
- * of the loader can force implicit layers on, so they are looked at again. */
+/* Naming the layer, in a variable of the loader or in the program's list, is a request to record. For an implicit layer
+ * the loader has checked the manifest's switches already, but an override layer or a settings file of the loader can
+ * force implicit layers on, so they are checked again. */
 static bool asked_for(bool named)
 {
     const char *armed = secure_getenv("LAPILLI_CAPTURE");
@@ -296,7 +296,8 @@ static bool make_absolute(char **pattern)
     return **pattern == '/';
 }
 
-/* Connections are made later, too. Where that fails the address is right as long as the program stays in its folder. */
+/* Connections are made later, too. If this fails, the address is right as long as the program's current folder stays
+ * the same. */
 static void make_address_absolute(char **address)
 {
     struct lap_address ignored;
@@ -310,7 +311,7 @@ static void make_address_absolute(char **address)
     }
 }
 
-/* What would never come, or contradicts something else. */
+/* Ignores triggers that can never come, and contradictory options. */
 static void check_parts(struct layer_options *options, const struct lap_log *log)
 {
     struct layer_parts *parts = &options->parts;

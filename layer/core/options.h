@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options: what a user can set for the layer. One table (options.c) gives name, environment variable, settings key,
- * default and help; it is resolved once, at the first vkCreateInstance, in the order environment,
- * vk_layer_settings.txt, default. In a setuid or setgid program nothing is honoured and the layer is off.
+ * options: the options of the layer. One table (options.c) gives name, environment variable, settings key, default and
+ * help; it is resolved once, at the first vkCreateInstance, in the order environment, vk_layer_settings.txt, default.
+ * In a setuid or setgid program no option applies and the layer is off.
  */
 #ifndef LAP_LAYER_OPTIONS_H
 #define LAP_LAYER_OPTIONS_H
@@ -16,24 +16,24 @@
 #include "memtrack/memtrack.h"
 #include "trace/format.h"
 
-/* Whose pages host-visible memory lies in. */
+/* The pages for host-visible memory. */
 enum layer_backing_option {
-    LAYER_BACKING_AUTO, /* the layer's where the driver's can't be watched for writes or are slow to read */
-    LAYER_BACKING_HOST, /* the layer's wherever that can be done */
-    LAYER_BACKING_OFF   /* the driver's */
+    LAYER_BACKING_AUTO, /* the layer's pages where the driver's can't be watched for writes or are slow to read */
+    LAYER_BACKING_HOST, /* the layer's pages wherever possible */
+    LAYER_BACKING_OFF   /* the driver's pages */
 };
 
-/* Which parts of the run are recorded. Numbers of frames and submits begin at 1. */
+/* The recorded parts of the run. Numbers of frames and submits begin at 1. */
 struct layer_parts {
-    bool on;                  /* parts are; else all of it is */
+    bool on;                  /* parts are recorded; else all of it */
     struct lap_frames frames; /* presented; where the program has no surface: submits that run commands */
     struct lap_frames submits;
     struct lap_frames milliseconds; /* since the first instance */
     bool signal;                    /* SIGUSR2 begins one */
-    const struct lap_key *key;      /* or this key, in a window of the program; NULL: none does */
-    char *trigger_file;             /* or that this file appears, which then goes; NULL: none does */
+    const struct lap_key *key;      /* or this key, in a window of the program; NULL: no key */
+    char *trigger_file;             /* or the appearance of this file, which is then deleted; NULL: no file */
     bool calls;                     /* or the program itself: include/lapilli.h */
-    bool control;                   /* or whoever commands: control.h */
+    bool control;                   /* or a command: control.h */
     uint64_t trigger_frames;        /* of each such part */
     struct lap_length keep_last;    /* instead of all that: the run's last part, of at least this length. Commands can
                                        change it: part/turns.h */
@@ -45,19 +45,19 @@ struct layer_options {
     char *file; /* pattern: %p pid, %e program, %t time, %n number, %%; or, streamed, an address */
     bool streamed;
     bool stream_wait; /* for a receiver, before the program's first call */
-    char *control;    /* an address where commands come from; NULL: from who receives the trace, if it is streamed */
-    char *token_file; /* of the receiver, and of who commands, or NULL */
+    char *control;    /* the address for commands; NULL: that of the receiver of the trace, if it is streamed */
+    char *token_file; /* of the receiver and of the sender of commands, or NULL */
     char *report;     /* a file to which the path of each trace is appended, or NULL */
     bool verify;
-    bool verify_bytes; /* with verify: the texels and pixels that are checked are in the trace, too */
-    bool verify_all;   /* with verify: all that submitted work wrote is read back behind it */
-    bool reads_back;   /* contents can be read back by the layer: for verify_all, or for what parts begin with */
+    bool verify_bytes; /* with verify: the trace also has the checked texels and pixels */
+    bool verify_all;   /* with verify: everything that a submit wrote is read back after it */
+    bool reads_back;   /* the layer can read contents back: for verify_all, or for the beginning of parts */
     struct layer_parts parts;
     bool real_memory_types;
     enum lap_watch_kind write_watch;
     enum layer_backing_option backing;
     bool in_flight;                 /* calls are noted before they are made: notes.h */
-    bool no_addresses;              /* nothing is recorded with which a replay could have device addresses again */
+    bool no_addresses;              /* a replay can't ask for the same device addresses */
     const struct lap_codec *packer; /* NULL: nothing is compressed */
     size_t queue_bytes;             /* as in lap_writer_options */
     enum lap_log_level log_level;
@@ -70,7 +70,7 @@ struct layer_options {
 void layer_options_resolve(struct layer_options *options, bool named, const struct lap_log *log);
 void layer_options_finish(struct layer_options *options);
 
-/* The name of the program's file. */
+/* The file name of the program. */
 void layer_options_program(char *out, size_t capacity);
 
 /* Expands the file pattern; attempt > 1 adds or changes the number. Caller frees; NULL when out of memory. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recording: the file of this process and the streams of its threads. One file for all instances and devices, opened at
- * the first vkCreateInstance that finds the layer armed, before the driver gets it, and closed when the process ends,
- * behind what other libraries do then (this one is never unloaded).
+ * the first vkCreateInstance while the layer is armed, before the driver's call, and closed when the process ends,
+ * after the destructors of other libraries (this one is never unloaded).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@
 #include "layer/core/layer.h"
 #include "trace/send.h"
 
-/* The file's name while there has been no instance that it could be about; NULL: there has, or there is no file. When a
- * program ends that never got one, the file goes. */
+/* The file's name until an instance is created; NULL: one was created, or there is no file. If the program ends without
+ * an instance, the file is deleted. */
 static _Atomic(char *) unused_path;
 
 void layer_recording_is_used(void)
@@ -57,7 +57,7 @@ static void thread_ended(struct layer_thread *thread)
 
 static const struct layer_recording_hooks *recording_hooks;
 
-/* Who receives the trace that is opened next, for a moment. */
+/* The connection for the next trace, until it is opened. */
 static struct {
     struct lap_own_file connection;
     uint64_t waited_ms;
@@ -65,7 +65,7 @@ static struct {
 
 static atomic_uintptr_t ended_by; /* the thread that has ended the recording, since the process ends; 0: none */
 
-/* What other threads still do while the process ends would be cut off anywhere. */
+/* Reports a call of the exiting thread after the end. The exit may cut off those of others anywhere. */
 static __attribute__((noinline)) void note_late_call(struct lap_writer *writer)
 {
     uintptr_t self = layer_thread_self();
@@ -87,7 +87,7 @@ static void leave_part(const struct layer_thread *thread)
         pthread_rwlock_unlock(&layer.parts_lock);
 }
 
-/* A packet that is kept goes into the file, too, if there is one. */
+/* A kept packet is also written to the file, if there is one. */
 static void write_kept(enum gen_command command, uint32_t flags, const void *body, size_t bytes)
 {
     struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
@@ -143,7 +143,7 @@ static __attribute__((noinline)) struct lap_enc *part_packet_begin(const struct 
     if (!thread)
         return NULL;
     enter_part(thread);
-    /* What is written while a part begins makes nothing of the program's. */
+    /* Packets that the layer writes while a part begins are not kept. */
     if (layer_keeper_wants(command, flags) && !thread->changes_parts) {
         thread->packet_way = LAYER_PACKET_KEPT;
         thread->ticket = 0; /* unless it is written, too */
@@ -271,7 +271,7 @@ void layer_stop(const char *reason)
 {
     struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
     const struct layer_thread *thread = layer.options.parts.on ? layer_thread_current() : NULL;
-    /* What fails while a part begins is that part's alone: nothing of the program is missed then. */
+    /* A failure while a part begins affects that part only: the keeper still knows the program. */
     if (layer.options.parts.on && !(thread && thread->changes_parts))
         layer_keeper_lost(reason);
     if (writer)
@@ -321,8 +321,8 @@ void layer_recording_info(const char *json)
     layer_parts_leave();
 }
 
-/* The bit is set behind the note: whoever finds it may write a packet with the format. Threads that come together write
- * the same twice, which the writer leaves out. */
+/* The bit is set after the note: a thread that sees it may write a packet with the format. Concurrent threads may note
+ * a format twice; the writer drops duplicates. */
 void layer_note_image_format(VkFormat format)
 {
     uint32_t number = lap_pixels_substitutable(format), word = number / 64;
@@ -361,7 +361,7 @@ void layer_recording_forked(void)
         atomic_store(&layer.next_index[type], 0);
 }
 
-/* how: "", or what says that there is nothing to be found, or, at an address, that it is somebody else's. */
+/* how: "", "!" for a trace that does not exist, or "@" for the address of a streamed trace. */
 static void report(const char *how, const char *path)
 {
     char line[4400];
@@ -378,7 +378,7 @@ static void report(const char *how, const char *path)
     close(fd);
 }
 
-/* What nobody means to have a number added to: a device, a pipe, a folder. */
+/* A path that must not get a number added: a device, a pipe, a folder. */
 static bool is_no_file(const char *path)
 {
     struct stat info;
@@ -391,7 +391,7 @@ static void record_nothing(const char *path, const char *why)
     report("!", path);
 }
 
-/* By anything, also by a link that leads nowhere: links are not followed. */
+/* Whether the path exists, also as a dangling link: links are not followed. */
 static bool is_taken(const char *path)
 {
     struct stat info;
@@ -400,7 +400,7 @@ static bool is_taken(const char *path)
 
 #define MOST_NAMES 10000u /* that are tried, from 1 on */
 
-/* The file's name becomes that of one that goes unless it is used. NULL: there is none, and it was said why. */
+/* The file is deleted at the end unless it is used. NULL: there is none, and the reason was logged. */
 static struct lap_writer *create_file(const struct lap_writer_options *options)
 {
     struct lap_writer *writer = NULL;
@@ -464,7 +464,7 @@ bool layer_recording_connect(void)
     return false;
 }
 
-/* The same for a trace that somebody else's file is made of, who may have to be waited for. */
+/* The same for a streamed trace. May wait for the receiver. */
 static struct lap_writer *create_stream(struct lap_writer_options *options)
 {
     static pid_t reported; /* each process once */
@@ -500,7 +500,7 @@ static void note_stream(uint64_t waited_ms)
     layer_recording_info(json);
 }
 
-/* False: there is none, and it was said why. */
+/* False: there is none, and the reason was logged. */
 static bool open_file(const struct layer_recording_hooks *hooks)
 {
     struct lap_writer_options options = {
@@ -524,7 +524,7 @@ static bool open_file(const struct layer_recording_hooks *hooks)
     return true;
 }
 
-/* In the tail file, which a streamed trace has not. */
+/* In the tail file; a streamed trace has none. */
 static void note_calls(const struct layer_recording_hooks *hooks)
 {
     struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
@@ -587,7 +587,7 @@ static void write_info(const char *json)
     lap_writer_info(atomic_load_explicit(&layer.writer, memory_order_acquire), json);
 }
 
-/* Where objects were bound nobody knows any more, so a replay looks for itself. */
+/* The places of earlier binds are not known any more, so a replay must detect aliasing itself. */
 static void write_packet(enum gen_command command, uint32_t flags, const void *body, size_t bytes)
 {
     write_kept(command, flags, body, bytes);
@@ -604,7 +604,7 @@ bool layer_recording_write_kept(bool second)
     return layer_keeper_write(&sink, second);
 }
 
-/* A file that was never used goes. */
+/* Deletes a file that was never used. */
 static void delete_unused(struct lap_writer *writer)
 {
     char *path = atomic_exchange(&unused_path, NULL);
@@ -642,7 +642,7 @@ void layer_recording_close(uint64_t *out_frames, uint64_t *out_bytes, struct lap
     if (connection && !lap_writer_take_connection(writer, connection))
         lap_own_file_release(connection);
     for (struct layer_thread *thread = layer_threads(); thread; thread = thread->next)
-        if (thread->writer == writer) { /* none of them is in a packet */
+        if (thread->writer == writer) { /* no thread is in a packet */
             thread->writer = NULL;
             thread->stream = NULL;
         }
@@ -707,11 +707,11 @@ static void end_recording(void *unused)
     const char *path;
 
     if (layer.options.parts.on && recording_hooks) {
-        layer_control_end(); /* a part that was told to end takes its writer with it */
+        layer_control_end(); /* a part that is ending destroys its writer */
         recording_hooks->ends();
     }
     writer = atomic_load(&layer.writer);
-    /* What a crash has left is in the tail file, which goes with an orderly end. */
+    /* After a crash the tail file has the notes, and an orderly end would delete it. */
     if (!writer || layer_notes_crashed())
         return;
     layer_hidden_exit();
@@ -726,9 +726,9 @@ static void end_recording(void *unused)
     atomic_store(&ended_by, layer_thread_self());
 }
 
-/* Destructors of libraries that were loaded later may come behind this one, and call Vulkan. glibc calls what is
- * registered while it runs destructors when it is through with all of them. Nothing is allocated for that: the place
- * of the handler that runs them is free by then. */
+/* Destructors of libraries that were loaded later may run after this one, and call Vulkan. glibc runs a handler that is
+ * registered during the destructors after all of them. It allocates nothing for that: the place of the handler that
+ * runs them is free by then. */
 static bool end_behind_destructors(void)
 {
 #ifdef __GLIBC__

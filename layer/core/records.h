@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * records: how large the record of each handle type is and what goes with it when it ends. layer/record_types.c has the
- * table and gives it to layer.record_types. The module to which a record belongs has its finish function.
+ * records: the size and the finish function of each handle type's record. layer/record_types.c has the table and gives
+ * it to layer.record_types. The module that owns a record has its finish function.
  */
 #ifndef LAP_LAYER_RECORDS_H
 #define LAP_LAYER_RECORDS_H
@@ -10,10 +10,10 @@
 
 struct layer_record_type {
     size_t bytes;                        /* 0: only the head */
-    void (*finish)(struct lap_object *); /* frees what the record owns, not the record; NULL: nothing */
+    void (*finish)(struct lap_object *); /* frees the record's own memory, not the record; NULL: nothing */
 };
 
-/* Free what a record owns, after it was taken out of its map. */
+/* Free a record's own memory, after it was taken out of its map. */
 void layer_buffer_finish(struct lap_object *object);
 void layer_cmdbuf_finish(struct lap_object *object);
 void layer_descriptor_pool_finish(struct lap_object *object);
@@ -32,14 +32,14 @@ void layer_swapchain_finish(struct lap_object *object);
 void layer_surface_finish(struct lap_object *object);
 void layer_template_finish(struct lap_object *object);
 
-/* A record for a handle that a query returned: no second creation when it is known. */
+/* The record for a handle that a query returned; creates it if there is none. */
 struct lap_object *layer_object_find_or_add(struct layer_device *device, enum gen_handle_type type, uint64_t handle);
 /* Frees all device-level records at vkDestroyDevice. */
 void layer_objects_finish(struct layer_device *device);
 
 struct layer_physical_device *layer_physical_device_add(struct layer_instance *instance, VkPhysicalDevice handle);
 
-/* At vkDestroyDevice, before the driver's: what topics keep for a device. */
+/* At vkDestroyDevice, before the driver's: frees the per-device state of these modules. */
 void layer_submit_finish(struct layer_device *device);
 void layer_verify_finish(struct layer_device *device);
 

@@ -26,17 +26,17 @@ struct layer_memory {
     VkDeviceSize bytes;
     VkMemoryPropertyFlags shown_flags, real_flags;
     uint32_t real_type;
-    bool capturable;    /* capture_address.h: it can be allocated at its address again */
-    uint64_t dedicated; /* the buffer that it is for alone; 0: none */
+    bool capturable;    /* capture_address.h: a replay can allocate it at the same address */
+    uint64_t dedicated; /* the buffer of a dedicated allocation; 0: none */
     bool cleared;       /* it began as zeroes (capture --verify) */
     bool sparse;        /* some vkQueueBindSparse has named it; under submit_mutex */
     struct layer_sparse_places
-        *paged;   /* of it, by offset: some page ever had that; under submit_mutex; NULL: nothing */
-    void *mapped; /* by the program, from the next one on; for an unmap that fails */
+        *paged;   /* ranges of it that some page was ever bound to, by offset; under submit_mutex; NULL: none */
+    void *mapped; /* the program's mapping, from mapped_offset on; for an unmap that fails */
     VkDeviceSize mapped_offset, mapped_bytes;
 };
 
-/* Buffers and images: what memory tracking needs. */
+/* Buffers and images: the state for memory tracking. */
 struct layer_buffer {
     struct lap_object object;
     struct lap_memobj *memobj; /* made when created, bound later; NULL when out of memory */
@@ -44,9 +44,9 @@ struct layer_buffer {
     VkBufferUsageFlags usage;
     struct layer_backing_object backing;
     atomic_uint_fast64_t address; /* on the device, once the program asked for it */
-    bool capturable;              /* capture_address.h: it can be created at its address again */
-    bool device_only;             /* its memory is none that the program can map: the host never touches it */
-    bool non_coherent;            /* what the device wrote is seen only after the program invalidated it */
+    bool capturable;              /* capture_address.h: a replay can create it at the same address */
+    bool device_only;             /* the program can't map its memory: the host never touches it */
+    bool non_coherent;            /* the host sees device writes only after vkInvalidateMappedMemoryRanges */
     bool cleared;                 /* its memory began as zeroes */
     _Atomic bool opaque;          /* it holds bytes that only this driver writes: acceleration structures */
     bool readable;                /* as in layer_image, and the next one */
@@ -58,9 +58,9 @@ struct layer_buffer {
 struct layer_structure {
     struct lap_object object;
     atomic_uint_fast64_t address; /* on the device, once the program asked for it */
-    /* What it holds, where parts of the run are recorded (layer/command/build_inputs.h); under submit_mutex. */
-    struct layer_build *build; /* NULL: nothing, or what nobody can build again */
-    uint64_t execution;        /* of its commands: which one this is of */
+    /* Its contents, where parts of the run are recorded (layer/command/build_inputs.h); under submit_mutex. */
+    struct layer_build *build; /* NULL: empty, or it can't be built again */
+    uint64_t execution;        /* the execution of the build's commands that filled it */
     const char *fault;         /* why it can't be built again: a static sentence; NULL: it can */
 };
 
@@ -71,17 +71,17 @@ struct layer_image {
     VkDeviceSize bytes;     /* from its memory requirements when bound */
     uint8_t memory_planes;  /* of an image with a DRM format modifier; 0: it has none */
     struct layer_backing_object backing;
-    bool device_only, non_coherent; /* as in layer_buffer */
-    bool loose;               /* submitted work left texels that are not the same in every run; under submit_mutex */
-    VkSwapchainKHR swapchain; /* of presentable images */
+    bool device_only, non_coherent;   /* as in layer_buffer */
+    bool loose;                       /* submitted work left texels that differ between runs; under submit_mutex */
+    VkSwapchainKHR swapchain;         /* of presentable images */
     struct layer_image_state *state;  /* image_state.h; NULL: nothing yet; under submit_mutex */
     bool cleared;                     /* its memory began as zeroes */
     bool readable;                    /* full_checks.h: it can be copied from */
-    uint16_t left_out;                /* bits of enum lap_unchecked that were said */
+    uint16_t left_out;                /* bits of enum lap_unchecked that were reported */
     struct layer_sparse_pages *pages; /* NULL: vkQueueBindSparse has given it none; under submit_mutex */
 };
 
-/* Which texels a view shows. */
+/* The texels of a view. */
 struct layer_view_range {
     uint32_t first_layer, layer_count;
     uint16_t aspect;                  /* color, depth and stencil, or a plane */

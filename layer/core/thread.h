@@ -29,28 +29,28 @@ struct layer_thread {
     uint64_t kernel_id;        /* the kernel's number of the thread */
     struct lap_writer *writer; /* of the stream; the parent's in a child that has not recorded yet */
     struct lap_stream *stream;
-    bool refused;    /* no stream could be had: this thread records nothing */
+    bool refused;    /* creating a stream failed: this thread records nothing */
     uint64_t ticket; /* of the last packet */
     enum layer_packet_way {
         LAYER_PACKET_STREAMED,
         LAYER_PACKET_PART, /* the same, under the lock of parts */
         LAYER_PACKET_KEPT  /* by keeper.h, and perhaps in the stream, too */
     } packet_way;          /* of the packet that is under way */
-    bool changes_parts;    /* this thread has the lock of parts for itself */
+    bool changes_parts;    /* this thread holds the lock of parts for writing */
 
     /* notes.c */
     struct lap_note_thread *note;     /* its place in the tail file; NULL: it has none */
     atomic_bool note_refused;         /* it gets no place */
     unsigned large;                   /* a bit for each large place that it has */
     atomic_uint crashed;              /* in a call, by this signal, and has made none since; 0: it has not */
-    struct lap_in_flight call;        /* what stands in its place, with its body in `body` */
+    struct lap_in_flight call;        /* the call in its place, with its body in `body` */
     atomic_bool is_in_call;           /* `call` has not returned */
     const struct layer_call *body_of; /* the call whose body is in `body`, and is the packet's, too; NULL: none */
     struct lap_enc enc;               /* writes into: */
     uint8_t body[LAYER_NOTE_BODY_BYTES];
 };
 
-/* Identifies the calling thread and calls nobody, also in a signal handler; never 0. */
+/* Identifies the calling thread without a function call, also in a signal handler; never 0. */
 static inline __attribute__((always_inline)) uintptr_t layer_thread_self(void)
 {
 #if defined(__x86_64__) && !defined(__ILP32__)
@@ -92,7 +92,7 @@ struct layer_thread *layer_threads(void);
 /* In the child of a fork, which has only the calling thread. */
 void layer_threads_forked(void);
 
-/* Makes a mutex that returns an error to its owner instead of waiting for itself; all of the layer's own are such. */
+/* Initialises an error-checking mutex (PTHREAD_MUTEX_ERRORCHECK), as all mutexes of the layer are. */
 void layer_mutex_init(pthread_mutex_t *mutex);
 
 #endif

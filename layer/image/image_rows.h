@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_rows: where the rows of all subresources of a linear image, and the planes of a disjoint one, lie, as the
- * driver says. The bytes of a disjoint image are those of its planes in order.
+ * image_rows: the driver's layout of the rows of all subresources of a linear image, and of the planes of a disjoint
+ * one. The bytes of a disjoint image are those of its planes in order.
  */
 #ifndef LAP_LAYER_IMAGE_ROWS_H
 #define LAP_LAYER_IMAGE_ROWS_H

@@ -47,7 +47,7 @@ void layer_rows_describe(const VkImageCreateInfo *info, VkImageAspectFlags aspec
         .array_layer = array_layer,
         .offset = base + layout->offset,
         .row_pitch = layout->rowPitch,
-        .slice_pitch = layout->depthPitch, /* means nothing unless the image is 3D */
+        .slice_pitch = layout->depthPitch, /* undefined unless the image is 3D */
         .row_bytes = row_bytes,
         .rows = blocks(height, block.height),
         .slices =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * row_layout: where the texels of a linear image lie, and which rows a run of its bytes falls into. Knows no driver:
- * pitches come from the caller, who asked for them (vkGetImageSubresourceLayout).
+ * row_layout: the layout of the texels of a linear image, and the rows of a run of its bytes. Makes no driver calls:
+ * the caller passes the pitches (vkGetImageSubresourceLayout).
  */
 #ifndef LAP_LAYER_ROW_LAYOUT_H
 #define LAP_LAYER_ROW_LAYOUT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * span_batch: short runs of bytes of one object, gathered to be one packet: where each lies, and their bytes one behind
- * the other. Storage of the caller, one thread.
+ * span_batch: short runs of bytes of one object, gathered for one packet: the place of each, and their bytes in
+ * sequence. Storage of the caller, one thread.
  */
 #ifndef LAP_LAYER_SPAN_BATCH_H
 #define LAP_LAYER_SPAN_BATCH_H
@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The most that is gathered. */
+/* The limits of a batch. */
 #define LAYER_SPANS_MAX       16384u
 #define LAYER_SPANS_MAX_BYTES ((size_t)1 << 20)
-/* How much fits without memory of the heap. */
+/* The limits without heap memory. */
 #define LAYER_SPANS_OWN       32u
 #define LAYER_SPANS_OWN_BYTES 512u
 
@@ -24,7 +24,7 @@ struct layer_span {
 
 struct layer_span_batch {
     uint32_t count, capacity;
-    /* One number each of every span. */
+    /* Arrays with one number for each span. */
     uint64_t *at, *sizes;
     uint32_t *slices, *rows;
     unsigned char *data;
@@ -37,8 +37,8 @@ struct layer_span_batch {
 void layer_span_batch_init(struct layer_span_batch *spans);
 void layer_span_batch_finish(struct layer_span_batch *spans);
 
-/* Copies the bytes. False when there is no room, or no memory for it; to an empty one that has
- * LAYER_SPANS_OWN_BYTES or less that does not happen. */
+/* Copies the bytes. False when there is no room, or no memory for it; adding up to LAYER_SPANS_OWN_BYTES to an empty
+ * batch always succeeds. */
 bool layer_span_batch_add(struct layer_span_batch *spans, const struct layer_span *span, const void *data);
 
 static inline void layer_span_batch_clear(struct layer_span_batch *spans)

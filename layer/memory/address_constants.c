@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Device addresses that the program hands to shaders in a form that a replay with other addresses does not follow. */
+/* Device addresses that the program passes to shaders in a form that a replay with other addresses does not
+ * translate. */
 #include <stdio.h>
 
 #include "codegen/support/untranslated.h"
@@ -43,7 +44,7 @@ static void look_at_buffer(void *user, uint64_t handle, void *record)
         search->fit = search->word == address ? LAP_CONSTANT_BEGIN : LAP_CONSTANT_WITHIN;
 }
 
-/* All buffers are looked at, which seldom comes to pass: few words have the upper half of an address. */
+/* Visits all buffers. This is rare: few words have the upper half of an address. */
 static enum lap_constant_fit fit(void *user, uint64_t word)
 {
     struct layer_device *dev = user;

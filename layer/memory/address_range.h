@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * address_range: which buffer a device address lies in, for commands that name memory by addresses
- * (layer/command/address_commands.c), and for what acceleration structures are built from. Kept only where the program
+ * address_range: the buffer at a device address, for commands that name memory by addresses
+ * (layer/command/address_commands.c), and for the build inputs of acceleration structures. Kept only where the program
  * enabled such commands, or may have structures that a part of the run begins with. Any thread.
  */
 #ifndef LAP_LAYER_ADDRESS_RANGE_H
@@ -24,11 +24,12 @@ void layer_address_range_add(struct layer_device *dev, VkBuffer buffer, const st
                              uint64_t address);
 void layer_address_range_remove(struct layer_device *dev, const struct layer_buffer *record);
 
-/* A buffer that has all of [address, address + bytes), and the offset in it. False: none is known. */
+/* A buffer that contains [address, address + bytes), and the offset in it. False: none is known. */
 bool layer_address_range_find(struct layer_device *dev, uint64_t address, uint64_t bytes, VkBuffer *out_buffer,
                               VkDeviceSize *out_offset);
 
-/* The buffer that can be copied from and has most bytes from the address on, and how many. False: none is known. */
+/* The buffer with transfer source usage that has most bytes from the address on, and their number. False: none is
+ * known. */
 bool layer_address_range_readable(struct layer_device *dev, uint64_t address, VkBuffer *out_buffer,
                                   VkDeviceSize *out_offset, VkDeviceSize *out_bytes);
 

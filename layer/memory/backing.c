@@ -19,7 +19,7 @@ struct layer_backing {
     _Atomic uint64_t taken_over;     /* the driver's memory that stands in for the import; 0: none */
     bool bound, mapped, used;        /* to, now, ever; under the device's backing.mutex */
     uint32_t believed_heap, real_heap;
-    uint64_t believed_bytes, real_bytes; /* what the device's heap_shift has of it */
+    uint64_t believed_bytes, real_bytes; /* its share in the device's heap_shift */
 };
 
 /* ---- devices ---- */
@@ -32,7 +32,7 @@ static bool wants_sparse(const VkDeviceCreateInfo *info)
            (features && features->features.sparseBinding);
 }
 
-/* Then pages are to lie where the program says, which pages that the driver has already can't. */
+/* Whether the program may place mappings: imported pages can't be moved there. */
 static bool wants_places(const VkDeviceCreateInfo *info)
 {
 #ifdef VK_EXT_map_memory_placed
@@ -209,7 +209,7 @@ void layer_backing_describe(const struct layer_device *dev, char *out, size_t ca
 
 /* ---- allocation ---- */
 
-/* What an import keeps of the program's chain. */
+/* The structures of the program's chain that an import keeps. */
 struct import_chain {
     VkImportMemoryHostPointerInfoEXT pages;
     VkMemoryAllocateFlagsInfo flags;
@@ -217,8 +217,8 @@ struct import_chain {
     VkMemoryAllocateInfo info;
 };
 
-/* A dedicated allocation loses its dedication: nothing but its object may be bound there anyway, and drivers for which
- * it must be dedicated are asked for before an object becomes importable. */
+/* A dedicated allocation loses its dedication: only its object may be bound there anyway, and an object that requires
+ * one never becomes importable. */
 static bool is_importable_object(const struct layer_device *dev, const VkMemoryDedicatedAllocateInfo *dedicated)
 {
     const struct layer_buffer *buffer = LAYER_GET(dev, VkBuffer, dedicated->buffer);
@@ -229,7 +229,7 @@ static bool is_importable_object(const struct layer_device *dev, const VkMemoryD
 /* VK_MEMORY_ALLOCATE_ZERO_INITIALIZE_BIT_EXT, which older registries lack: new pages are zeroes. */
 #define ZERO_INITIALIZE 0x8u
 
-/* False when the chain says something that is not known to go with an import. */
+/* False when the chain has a structure that is not known to work with an import. */
 static bool make_import_chain(const struct layer_device *dev, const VkMemoryAllocateInfo *asked,
                               struct import_chain *chain)
 {
@@ -324,7 +324,7 @@ static VkResult import_pages(struct layer_device *dev, struct import_chain *chai
     return result;
 }
 
-/* Who exports memory and who imports it must name one type, and objects for it are made for no other imports. */
+/* Exporter and importer must use the same memory type, and objects for such memory are created for no other imports. */
 static bool has_own_type(const void *chain)
 {
     static const VkStructureType choices[] = {VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
@@ -336,8 +336,8 @@ static bool has_own_type(const void *chain)
     return false;
 }
 
-/* The driver's own memory must suit what may be bound to it: objects that were made for imports lie in fewer types, and
- * an object that the memory is dedicated to may be none of them. */
+/* The driver's own memory must suit the objects that may be bound to it: objects created for imports allow fewer types,
+ * but the object of a dedicated allocation may not be created for imports. */
 static uint32_t own_type(const struct layer_device *dev, const VkMemoryAllocateInfo *info, uint32_t type)
 {
     const struct layer_backing_plan *plan = &dev->backing.plan;
@@ -370,7 +370,7 @@ VkResult layer_backing_allocate(struct layer_device *dev, const VkMemoryAllocate
 
     *out_backing = NULL;
     *out_type = type;
-    if (type == UINT32_MAX) /* the program's mistake, which validation may want to see */
+    if (type == UINT32_MAX) /* invalid usage, which validation layers should see */
         return dev->vk.AllocateMemory(dev->handle, info, allocator, out_memory);
     if (plan->types >> type & 1 && types->shown[shown].flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT &&
         !is_awaited(dev, type) && make_import_chain(dev, info, &chain)) {
@@ -427,7 +427,7 @@ static void take_over(struct layer_device *dev, struct layer_memory *record)
         dev->vk.FlushMappedMemoryRanges(dev->handle, 1, &all);
         dev->vk.UnmapMemory(dev->handle, memory);
     }
-    /* The handle of the import is the program's and must stay valid, so it and its pages are kept. */
+    /* The program has the handle of the import, which must stay valid, so it and its pages are kept. */
     shift_heaps(dev, backing, 0, backing->real_bytes);
     atomic_store(&backing->taken_over, gen_u64_VkDeviceMemory(memory));
 }
@@ -454,7 +454,7 @@ VkDeviceMemory layer_backing_bind_memory(struct layer_device *dev, struct layer_
     if (!object->importable && !atomic_load(&record->backing->taken_over)) {
         if (!record->backing->bound && !record->backing->mapped)
             take_over(dev, record);
-        /* Drivers whose masks allow it take the object as it is. */
+        /* If the memory type bits allow it, the object is bound as it is. */
         if (!atomic_load(&record->backing->taken_over))
             lap_log(&layer.log, LAP_LOG_DEBUG, "an object is bound to imported memory that it was not created for");
     }
@@ -486,8 +486,8 @@ void layer_backing_unmap(struct layer_device *dev, struct layer_memory *record)
 
 /* ---- budget ---- */
 
-/* A budget counts what the process uses already. Of a heap that holds more than the program knows, both shrink; of one
- * that holds less, only the usage grows. What is left is in both cases what the program would have found. */
+/* A budget counts what the process uses already. For a heap with more memory than the program knows, both shrink; for
+ * one with less, only the usage grows. The rest is in both cases as without the layer. */
 void layer_backing_adjust_budget(struct layer_physical_device *gpu, void *properties_chain)
 {
     union {

@@ -5,8 +5,8 @@
  * Where the driver's mappings can't be watched for writes, or are slow to read, the layer allocates pages, imports them
  * with VK_EXT_external_memory_host as the program's VkDeviceMemory, and maps them for the program. Programs and traces
  * see nothing of it. Buffers and linear images are created so that they may be bound to such memory, where that changes
- * neither their size nor their alignment. What can't be created so makes the memory that it is bound to the driver's
- * own again.
+ * neither their size nor their alignment. An object that can't be created so makes the driver's own memory take over
+ * when it is bound.
  *
  * Calls may come from any thread. Pages live until after the driver has freed the memory that was imported from them.
  */
@@ -27,13 +27,13 @@ struct layer_backing; /* the pages behind one VkDeviceMemory */
 
 /* ---- devices ---- */
 
-/* The program's VkInstanceCreateInfo with the extensions added that Vulkan 1.0 needs to ask what can be imported. */
+/* The program's VkInstanceCreateInfo with the extensions added that Vulkan 1.0 needs to query importable memory. */
 struct layer_backing_instance_request {
     VkInstanceCreateInfo info;
     const char **names;
 };
 
-/* False: imports can't be asked about, whatever is added. Needs _finish only if true. */
+/* False: imports can't be queried, even with extensions. Needs _finish only if true. */
 bool layer_backing_instance_request(const VkInstanceCreateInfo *asked, struct layer_backing_instance_request *out);
 void layer_backing_instance_request_finish(struct layer_backing_instance_request *request);
 
@@ -53,11 +53,11 @@ void layer_backing_request_finish(struct layer_backing_request *request);
  * NULL: it is. */
 void layer_backing_init(struct layer_device *device, const char *reason);
 void layer_backing_finish(struct layer_device *device);
-/* Whether pages are imported with such flags as well; true where nothing is backed. Tries it out. */
+/* Whether pages can be imported with such flags; true where nothing is backed. Tries an import. */
 bool layer_backing_takes(struct layer_device *device, VkMemoryAllocateFlags flags);
-/* True for functions that the program would not have got without what backing enabled. */
+/* True for functions that the program only gets because of an extension that backing enabled. */
 bool layer_backing_hides(const struct layer_device *device, const char *function);
-/* For people: "memory types 2, 3 and 4", or "none". out has room for `capacity` characters. */
+/* For messages: "memory types 2, 3 and 4", or "none". out has room for `capacity` characters. */
 void layer_backing_describe(const struct layer_device *device, char *out, size_t capacity);
 
 /* ---- memory ---- */
@@ -69,10 +69,10 @@ VkResult layer_backing_allocate(struct layer_device *device, const VkMemoryAlloc
                                 struct layer_backing **out_backing, uint32_t *out_type);
 /* After the driver's vkFreeMemory. Frees the driver's memory that has taken over, if any. NULL is fine. */
 void layer_backing_free(struct layer_device *device, struct layer_backing *backing);
-/* The same for memory that the program has not freed when its device goes. */
+/* The same for memory that the program has not freed when its device is destroyed. */
 void layer_backing_drop(struct layer_backing *backing);
 
-/* The driver's type of what was allocated. */
+/* The driver's type of the allocated memory. */
 uint32_t layer_backing_type(const struct layer_memory *record);
 /* The handle for the driver: another one when the driver's own memory has taken over. record may be NULL. */
 VkDeviceMemory layer_backing_driver_memory(const struct layer_memory *record, VkDeviceMemory memory);
@@ -80,7 +80,7 @@ VkDeviceMemory layer_backing_driver_memory(const struct layer_memory *record, Vk
  * take over, if nothing was bound or is mapped yet. */
 VkDeviceMemory layer_backing_bind_memory(struct layer_device *device, struct layer_memory *record,
                                          VkDeviceMemory memory, struct layer_backing_object *object);
-/* After the driver has mapped: what the program is given. */
+/* After the driver has mapped: the pointer for the program. */
 void *layer_backing_map(struct layer_device *device, struct layer_memory *record, VkDeviceSize offset, void *pointer);
 void layer_backing_unmap(struct layer_device *device, struct layer_memory *record);
 
@@ -97,10 +97,10 @@ VkResult layer_backing_create_image(struct layer_device *device, const VkImageCr
                                     const VkAllocationCallbacks *allocator, VkImage *out_image,
                                     struct layer_backing_object *out_object);
 /* The object is being bound or destroyed, or has no record. While an object that takes no imports waits for its memory,
- * allocations from the types where it may lie are the driver's own. */
+ * allocations from its memory types are the driver's own. */
 void layer_backing_settle(struct layer_device *device, struct layer_backing_object *object);
-/* Memory of its own is best for an object that can't be bound to imported pages: driver_types are its memoryTypeBits,
- * chain is that of its VkMemoryRequirements2. */
+/* Reports that an object that can't be bound to imported pages prefers a dedicated allocation: driver_types are its
+ * memoryTypeBits, chain is that of its VkMemoryRequirements2. */
 void layer_backing_prefer_dedicated(const struct layer_device *device, const struct layer_backing_object *object,
                                     uint32_t driver_types, void *chain);
 

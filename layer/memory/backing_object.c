@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Buffers and images that may be bound to imported pages. The first of a kind is made twice, with and without the
- * handle type; if both want the same of their memory, all of the kind are made with it.
+ * Buffers and images that may be bound to imported pages. The first of a kind is created twice, with and without the
+ * handle type; if both have the same memory requirements, all of the kind are created with it.
  */
 #include <string.h>
 
@@ -46,8 +46,8 @@ static void add_kind(struct layer_device *dev, const uint64_t key[4], const stru
     pthread_mutex_unlock(&backing->mutex);
 }
 
-/* May an object that wants `external` with the handle type stand for one that wants `plain` without? Then it loses no
- * type but those that are backed, and imports are made where it may lie. */
+/* Whether an object with the handle type and the requirements `external` can replace one without and with `plain`: it
+ * loses only backed types, and the import types are among its types. */
 static bool is_alike(const struct layer_backing_plan *plan, const VkMemoryRequirements *plain,
                      const VkMemoryRequirements *external, struct layer_backing_object *out)
 {
@@ -69,7 +69,7 @@ static bool can_import(const VkExternalMemoryProperties *properties)
            !(properties->externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT);
 }
 
-/* An object that stays as it is, and where it may lie. */
+/* An object that stays as it is, and its memory types. */
 static void wait_for_memory(struct layer_device *dev, const VkMemoryRequirements *wants,
                             struct layer_backing_object *object)
 {
@@ -120,7 +120,7 @@ static uint64_t usage_of(const VkBufferCreateInfo *info)
     return info->usage;
 }
 
-/* A chain may say anything (other handle types, addresses to repeat, video profiles): such buffers stay as they are. */
+/* Buffers with other structures in the chain (handle types, opaque addresses, video profiles) stay as they are. */
 static bool is_plain_buffer(const VkBufferCreateInfo *info)
 {
     const VkBaseInStructure *usage = long_usage(info);
@@ -151,7 +151,7 @@ static VkResult create_external_buffer(struct layer_device *dev, const VkBufferC
     return dev->vk.CreateBuffer(dev->handle, &changed, allocator, out);
 }
 
-/* *plain is the program's buffer; another one takes its place if it may. */
+/* *plain is the program's buffer, replaced by an importable one if possible. */
 static void replace_buffer(struct layer_device *dev, const VkBufferCreateInfo *info,
                            const VkAllocationCallbacks *allocator, VkBuffer *plain, struct layer_backing_object *out)
 {
@@ -214,8 +214,8 @@ static const VkImageCreateFlags odd_images = VK_IMAGE_CREATE_SPARSE_BINDING_BIT 
                                              VK_IMAGE_CREATE_SPARSE_ALIASED_BIT | VK_IMAGE_CREATE_PROTECTED_BIT |
                                              VK_IMAGE_CREATE_DISJOINT_BIT;
 
-/* What a chain may say: formats of views, and the usage of the stencil aspect. VUID-VkImageCreateInfo-pNext-01443
- * allows no handle type for preinitialized images. */
+/* Allowed structures in the chain: formats of views, and the usage of the stencil aspect.
+ * VUID-VkImageCreateInfo-pNext-01443 allows no handle type for preinitialized images. */
 static bool is_plain_image(const VkImageCreateInfo *info)
 {
     for (const VkBaseInStructure *s = info->pNext; s; s = s->pNext)
@@ -280,7 +280,7 @@ static void replace_image(struct layer_device *dev, const VkImageCreateInfo *inf
     dev->vk.DestroyImage(dev->handle, useless, allocator);
 }
 
-/* Other images get their memory elsewhere, or in several pieces, and can't be asked about it now. */
+/* The memory of other images is external or in several pieces; its requirements can't be queried now. */
 static bool is_measurable(const VkImageCreateInfo *info)
 {
     return !(info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) &&
@@ -307,7 +307,7 @@ VkResult layer_backing_create_image(struct layer_device *dev, const VkImageCreat
     return result;
 }
 
-/* ---- what is said of objects that stay as they are ---- */
+/* ---- requirements of objects that stay as they are ---- */
 
 void layer_backing_prefer_dedicated(const struct layer_device *dev, const struct layer_backing_object *object,
                                     uint32_t driver_types, void *chain)

@@ -24,7 +24,7 @@ static bool is_plain_host_type(VkMemoryPropertyFlags flags)
     return (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) && !(flags & ~plain_flags);
 }
 
-/* A type into which pages for `type` can be imported: itself, or another one that a program takes for no other. */
+/* A type into which pages for `type` can be imported: itself, or an equivalent one. */
 static bool find_import_type(const struct layer_backing_machine *machine, uint32_t type, uint32_t *out)
 {
     uint32_t usable = machine->importable & machine->external_types;
@@ -46,7 +46,7 @@ static bool find_import_type(const struct layer_backing_machine *machine, uint32
     return best != UINT32_MAX;
 }
 
-/* Some shown type that no program maps is the same as this real one. */
+/* Whether a shown type without HOST_VISIBLE is this real type. */
 static bool has_hidden_half(const struct lap_virtual_types *types, uint32_t real)
 {
     for (uint32_t i = 0; i < types->shown_count; i++)
@@ -81,8 +81,8 @@ void layer_backing_decide(const struct layer_backing_machine *machine, const str
         out->reason = "buffers that can be bound to imported pages differ from others";
         return;
     }
-    /* Objects that are created for imports may lie in fewer types. Each type that they lose must be an import too,
-     * or a program could not bind them where the driver would have let it. */
+    /* Objects that are created for imports may allow fewer types. Each lost type must be backed by imports, too, or a
+     * program could not bind them to memory that the driver alone would allow. */
     wanted |= lost;
     for (uint32_t i = 0; i < machine->type_count; i++) {
         bool can = wanted >> i & 1 && is_plain_host_type(machine->flags[i]) &&
@@ -110,7 +110,7 @@ void layer_backing_decide(const struct layer_backing_machine *machine, const str
 /* ---- looking ---- */
 
 #define PROBE_BYTES 65536u
-#define COUNT_BYTES (1u << 21) /* what drivers allocate in one piece, so that heap usage changes */
+#define COUNT_BYTES (1u << 21) /* a size that drivers allocate in one piece, so that heap usage changes */
 #define READ_BYTES  4096u
 #define SLOW_NS     8192u /* for READ_BYTES: 0.5 GB/s. Cached memory takes 0.1 to 1 us, write-combined memory 100 us */
 
@@ -121,7 +121,7 @@ static uint64_t now_ns(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* The best of a few, because the first one may pay for page faults and anyone may be interrupted. */
+/* The best of a few: the first one may have page faults, and any may be interrupted. */
 static uint64_t read_ns(const void *memory)
 {
     uint64_t best = UINT64_MAX;
@@ -137,7 +137,7 @@ static uint64_t read_ns(const void *memory)
     return best;
 }
 
-/* How the driver's own memory of a type behaves. What can't be allocated or mapped now is left as it is. */
+/* Probes the driver's own memory of a type. If it can't be allocated or mapped now, the type is left as it is. */
 static void probe_mapping(struct layer_device *dev, struct layer_backing_machine *machine, uint32_t type)
 {
     VkMemoryAllocateInfo info = {
@@ -180,7 +180,7 @@ void *layer_backing_pages(VkDeviceSize bytes, VkDeviceSize alignment)
         munmap(pages + bytes, (size_t)spare - head);
     }
     madvise(pages, (size_t)bytes, MADV_WIPEONFORK);
-    /* Devices have all of them anyway. Fewer are imported faster, and a watch has fewer to look at. */
+    /* The device pins all pages anyway. Fewer, huge pages are imported faster, and a watch has fewer to check. */
     madvise(pages, (size_t)bytes, MADV_HUGEPAGE);
     return pages;
 }
@@ -230,7 +230,7 @@ static bool import_shows(struct layer_device *dev, unsigned char *pages, VkDevic
     return good;
 }
 
-/* A buffer with every usage of Vulkan 1.0: what one usage can't have, all of them can't. */
+/* A buffer with every usage of Vulkan 1.0: a limit of one usage shows in all of them. */
 static bool probe_buffer(struct layer_device *dev, bool external, VkMemoryRequirements *out)
 {
     VkExternalMemoryBufferCreateInfo handle_type = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,

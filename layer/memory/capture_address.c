@@ -21,8 +21,8 @@ static size_t struct_bytes(const VkBaseInStructure *s)
                                                                    : gen_chain_struct_bytes(s->sType);
 }
 
-/* The chain anew, with copies of the structures up to that of `type`, which is *out_found; what is behind it is shared.
- * The program's own is not written to. NULL: it is not there, one before it is not known, or there is no memory. */
+/* A new chain, with copies of the structures up to that of `type`, which is *out_found; the structures after it are
+ * shared. The program's chain is not changed. NULL: no such structure, an unknown one before it, or out of memory. */
 static void *copy_chain(const void *chain, VkStructureType type, void **out_found)
 {
     const VkBaseInStructure *s = chain;
@@ -55,7 +55,7 @@ static void *copy_chain(const void *chain, VkStructureType type, void **out_foun
 
 /* ---- devices ---- */
 
-/* Which structure switches addresses on; VK_STRUCTURE_TYPE_MAX_ENUM: none. */
+/* The structure that enables addresses; VK_STRUCTURE_TYPE_MAX_ENUM: none. */
 static VkStructureType enabled_by(const VkDeviceCreateInfo *info)
 {
     const VkPhysicalDeviceVulkan12Features *core =
@@ -80,7 +80,7 @@ static bool has_feature(const struct layer_physical_device *gpu)
     return address.bufferDeviceAddressCaptureReplay;
 }
 
-/* False where the driver is too old to say. */
+/* False if the driver is too old to report it. */
 static bool ask_driver_uuid(const struct layer_physical_device *gpu, uint8_t out[VK_UUID_SIZE])
 {
     static const uint8_t none[VK_UUID_SIZE];
@@ -208,8 +208,8 @@ void layer_address_describe(struct layer_device *dev)
 
 /* ---- buffers ---- */
 
-/* What a chain may say: usage bits past the 32nd. Addresses to repeat, memory of others, video: such buffers stay as
- * they are. */
+/* Allowed in the chain: usage bits past the 32nd. Buffers with opaque addresses, external memory or video stay as they
+ * are. */
 static bool is_plain(const VkBufferCreateInfo *info)
 {
     const VkBaseInStructure *first = info->pNext;
@@ -284,7 +284,8 @@ static bool ask(struct layer_device *dev, const VkBufferCreateInfo *info, struct
     return true;
 }
 
-/* Makes one of each and compares what memory they want, and whether it can be pages of the layer. */
+/* Creates a buffer with each create info and compares their memory requirements, and whether they can be bound to pages
+ * of the layer. */
 static bool wants_the_same(struct layer_device *dev, const VkBufferCreateInfo *asked, const VkBufferCreateInfo *flagged)
 {
     struct wish plain_wish, flagged_wish;
@@ -376,7 +377,7 @@ void layer_address_record_memory(struct layer_device *dev, const struct layer_bu
     uint64_t address;
     struct lap_enc *enc;
 
-    /* Memory that has other owners, too, is not allocated like other memory. */
+    /* A replay allocates imported and exported memory differently. */
     if (!buffer->capturable || !memory->capturable || memory->import || memory->payload)
         return;
     which.memory = layer_backing_driver_memory(memory, handle);

@@ -3,12 +3,12 @@
  * capture_address: device addresses that a replay on the same driver can ask for again (docs/memory.md, "Device
  * addresses").
  *
- * Where a program switches bufferDeviceAddress on and the device has bufferDeviceAddressCaptureReplay, the layer
- * switches that on, too, and creates buffers and memory that can have addresses with the flags that go with it. The
- * trace gets what the driver says about them: in the create info of each such buffer, and in a packet in front of each
- * bind. Programs are not shown the feature. A buffer for which the driver would want other memory than without the flag
- * is left as it is, since the program is to see the requirements of the machine. Nothing is done for programs that use
- * VK_EXT_buffer_device_address, which has structures of its own.
+ * Where a program enables bufferDeviceAddress and the device has bufferDeviceAddressCaptureReplay, the layer enables
+ * that, too, and creates buffers and memory that can have addresses with its flags. The trace gets the driver's opaque
+ * addresses: in the create info of each such buffer, and in a packet in front of each bind. Programs are not shown the
+ * feature. If the flag would change a buffer's memory requirements, the buffer is created without it, since the program
+ * must see the real requirements. Nothing is done for programs that use VK_EXT_buffer_device_address, which has
+ * structures of its own.
  *
  * Calls may come from any thread.
  */
@@ -28,10 +28,10 @@ struct layer_memory;
 
 /* ---- devices ---- */
 
-/* The program's VkDeviceCreateInfo with the feature switched on. */
+/* The program's VkDeviceCreateInfo with the feature enabled. */
 struct layer_address_request {
     VkDeviceCreateInfo info;
-    void *copies; /* of what stands in the chain up to the structure that is changed */
+    void *copies; /* of the structures in the chain up to the changed one */
     bool captured;
     bool identified; /* the program may have bytes that only the same driver reads: serialized structures, converted
                         matrices */
@@ -42,9 +42,9 @@ struct layer_address_request {
 bool layer_address_request(const struct layer_physical_device *gpu, const VkDeviceCreateInfo *asked,
                            struct layer_address_request *out);
 void layer_address_request_finish(struct layer_address_request *request);
-/* When the device's functions are there: takes over what was decided. */
+/* When the device's functions are loaded: stores the decision in the device. */
 void layer_address_init(struct layer_device *device, const struct layer_address_request *request);
-/* Behind the packet of vkCreateDevice: which driver this is, and what is done, for the trace. */
+/* After the packet of vkCreateDevice: records the driver, and whether addresses are captured. */
 void layer_address_describe(struct layer_device *device);
 
 /* ---- buffers ---- */
@@ -54,13 +54,13 @@ struct layer_address_buffer {
     VkBufferOpaqueCaptureAddressCreateInfo opaque;
 };
 
-/* What to create for what the program asked: *asked, or *out with the flag added. */
+/* The create info for the driver: *asked, or *out with the flag added. */
 const VkBufferCreateInfo *layer_address_buffer_info(struct layer_device *device, const VkBufferCreateInfo *asked,
                                                     struct layer_address_buffer *out);
-/* The buffer was created from *made: adds what a replay has to ask for. For the trace. */
+/* The buffer was created from *made: adds the opaque address that a replay asks for. For the trace. */
 void layer_address_buffer_created(struct layer_device *device, VkBuffer buffer, struct layer_address_buffer *made);
 
-/* Says once, also in the trace, when constants of a shader hold an address in a form that a replay does not follow
+/* Warns once, also in the trace, if constants of a shader hold an address in a form that a replay does not translate
  * (codegen/support/untranslated.h); NULL is fine. */
 void layer_address_check_constants(struct layer_device *device, const VkSpecializationInfo *info);
 
@@ -71,12 +71,12 @@ struct layer_address_memory {
     void *copies; /* as in layer_address_request */
 };
 
-/* What to allocate: *asked, or out->info with the flag added. Needs _finish. */
+/* The allocate info for the driver: *asked, or out->info with the flag added. Needs _finish. */
 const VkMemoryAllocateInfo *layer_address_memory_info(const struct layer_device *device,
                                                       const VkMemoryAllocateInfo *asked,
                                                       struct layer_address_memory *out);
 void layer_address_memory_finish(struct layer_address_memory *request);
-/* In front of a bind packet: where the memory lies, if the buffer and the memory have the flag. */
+/* In front of a bind packet: records the memory's opaque address, if the buffer and the memory have the flag. */
 void layer_address_record_memory(struct layer_device *device, const struct layer_buffer *buffer,
                                  const struct layer_memory *memory);
 

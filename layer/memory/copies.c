@@ -10,7 +10,7 @@
 
 #define CHUNK_BYTES   ((VkDeviceSize)4 << 20)
 #define MOST_FAMILIES 16u
-/* Memory with others needs features or permissions. */
+/* Other memory types need features or permissions. */
 #define PLAIN_FLAGS                                                                                                    \
     (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |                                       \
      VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT)
@@ -158,7 +158,7 @@ bool layer_copies_take(struct layer_device *dev, VkDeviceSize bytes, struct laye
     return found;
 }
 
-/* Out of memory: the range stays taken for as long as its chunk is there. */
+/* Out of memory: the range stays allocated as long as its chunk. */
 static void give_to(struct layer_copy_chunk *chunk, const struct layer_copy *copy)
 {
     struct layer_copy_span *spans = chunk->free;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copies: device memory of the layer's own, where commands of the program's command buffers copy what a part of the run
- * may need later (layer/command/build_inputs.h). It comes in chunks, each a buffer with a device address, and goes when
- * nothing is left in them. Any thread.
+ * copies: device memory of the layer. Commands in the program's command buffers copy data there that a part of the run
+ * may need later (layer/command/build_inputs.h). It is allocated in chunks, each a buffer with a device address. Empty
+ * chunks are freed. Any thread.
  */
 #ifndef LAP_LAYER_COPIES_H
 #define LAP_LAYER_COPIES_H
@@ -25,7 +25,7 @@ struct layer_copy_chunk {
     uint32_t shown_type; /* of its memory, as programs see it */
     struct layer_copy_span {
         VkDeviceSize offset, bytes;
-    } * free; /* by offset; none meets the next one */
+    } * free; /* by offset; no two are adjacent */
     uint32_t free_count, free_capacity;
     bool in_trace; /* layer/part/state_structures.c */
 };
@@ -42,7 +42,7 @@ bool layer_copies_take(struct layer_device *dev, VkDeviceSize bytes, struct laye
 void layer_copies_give(struct layer_device *dev, struct layer_copy *copy);
 
 void layer_copies_init(struct layer_device *dev);
-/* All objects of the device are gone, but not the device. */
+/* All objects of the device are destroyed, but not the device. */
 void layer_copies_finish(struct layer_device *dev);
 
 #endif

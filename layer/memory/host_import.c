@@ -39,7 +39,7 @@ static void share(struct layer_host_import *import)
     import->shared = true;
 }
 
-/* What another device has too: each of the two writes what the other one's tracker knows nothing of. */
+/* Pages that another device has imported, too: each device's writes are unknown to the other one's tracker. */
 static void meet_other_device(void *context, struct lap_tree_node *node)
 {
     struct layer_host_import *import = context;
@@ -55,14 +55,15 @@ static void meet_other_device(void *context, struct lap_tree_node *node)
             "two devices have imported the same pages: images of optimal tiling there will not be shared in a replay");
 }
 
-/* A watch sees stores through one mapping only. Plain memory has no other; what is mapped in any other way (shared
- * memory, files, other rights than to read and write) may have, or is no memory that a watch could be armed on. */
+/* A watch sees stores through one mapping only. Plain memory has no other mapping; other memory (shared memory, files,
+ * rights other than read and write) may have one, or can't be watched. */
 static bool is_shared(uint64_t begin, uint64_t end)
 {
     return !lap_memory_is_plain((const void *)(uintptr_t)begin, (size_t)(end - begin));
 }
 
-/* What is imported already was looked at then, and may have other rights now because it is watched. */
+/* Pages that are already imported were checked at that import, and may have other rights now because they are
+ * watched. */
 static bool any_shared(uint64_t begin, uint64_t end)
 {
     while (begin < end) {

@@ -21,7 +21,7 @@
 #define MOST_FILES 8u
 
 struct layer_payload {
-    struct layer_payload *next, **previous; /* in layer.payloads; under devices_mutex, as all of it */
+    struct layer_payload *next, **previous; /* in layer.payloads; all members under devices_mutex */
     struct layer_payload_user *users;
     uint64_t bytes;
     bool named; /* device and inode are those of its file */
@@ -29,7 +29,7 @@ struct layer_payload {
     ino_t inode;
     struct lap_own_file files[MOST_FILES]; /* exports that have no file of their own: the newest ones */
     uint32_t file_count;
-    bool exported, several; /* it was; it had several names at a time */
+    bool exported, several; /* it was exported; it had several handles at a time */
     bool outside;           /* others made it */
     bool of_devices;        /* of this process several have had it */
     bool hides;             /* an image was bound there whose layout only a driver knows */
@@ -71,7 +71,7 @@ static void drop_file(struct layer_payload *payload, uint32_t first)
         lap_own_file_move(&payload->files[i + 1], &payload->files[i]);
 }
 
-/* The descriptor is the program's, which may close it; the open file is what is compared. */
+/* The program may close its descriptor, so a duplicate is kept; open files are compared. */
 static void keep_file(struct layer_payload *payload, int fd)
 {
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -158,7 +158,7 @@ static void unlist_shown(struct layer_payload_user *user)
     pthread_mutex_unlock(&user->device->submit_mutex);
 }
 
-/* What stands in for a dma-buf, such as a memfd, does not know the call. */
+/* A substitute for a dma-buf, such as a memfd, does not know the ioctl. */
 static void sync_file(struct layer_payload_user *user, uint64_t flags)
 {
     struct dma_buf_sync sync = {.flags = flags | DMA_BUF_SYNC_READ};
@@ -321,7 +321,7 @@ void layer_payload_end(struct layer_payload_user *user)
 
 static void point_all(const struct layer_payload *payload);
 
-/* Whoever tracks it as memory that is never seen keeps doing so. */
+/* If a user tracks the payload as unreadable memory, this does not change. */
 static void show_exported(struct layer_payload *payload, VkExternalMemoryHandleTypeFlagBits type, int fd)
 {
     for (const struct layer_payload_user *user = payload->users; user; user = user->next)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * payload: memory that has, or may get, several names: allocations that can be exported, and those that are imported
+ * payload: memory that has, or may get, several handles: allocations that can be exported, and those that are imported
  * from a file descriptor (docs/memory.md, "Payloads").
  *
  * A payload is known by its descriptor: by the file where each payload has one of its own, else by comparing open
- * files. A descriptor that is no known payload's comes from another process or API. Memories of one payload on one
- * device are one memory to memory tracking and to a replay. Memory tracking reads a payload through whichever of its
- * memories is mapped, all of it, so the layer maps them in full.
+ * files. A descriptor of no known payload comes from another process or API. Memories of one payload on one device are
+ * one memory to memory tracking and to a replay. Memory tracking reads a whole payload through any of its mapped
+ * memories, so the layer maps them in full.
  *
- * A dma-buf is a file that begins with the memory's first byte. Where the kernel maps it, the layer reads it there for
- * as long as the payload lives: what others write is seen whether the program has it mapped or not.
+ * A dma-buf is a file that begins with the memory's first byte. If the kernel can map it, the layer reads that mapping
+ * as long as the payload lives: it sees writes of other processes whether the program has mapped the memory or not.
  *
  * Calls may come from any thread. No lock may be held, since they take devices_mutex.
  */
@@ -30,10 +30,10 @@ struct layer_payload_user; /* one VkDeviceMemory of a payload */
  * or when nothing is recorded. False: out of memory. */
 bool layer_payload_begin(struct layer_device *dev, const VkMemoryAllocateInfo *info, struct layer_payload_user **out);
 
-/* When the memory is there. flags: enum lap_mem_flags, of the memory type. */
+/* When the memory is allocated. flags: enum lap_mem_flags, of the memory type. */
 enum lap_status layer_payload_track(struct layer_payload_user *user, uint32_t flags,
                                     struct lap_mem **out) LAP_MUST_CHECK;
-/* Before what was tracked is destroyed: it is not mapped any more. NULL is fine. */
+/* Before the tracked memory is destroyed: it is not mapped any more. NULL is fine. */
 void layer_payload_untrack(struct layer_payload_user *user);
 
 /* After the driver's vkFreeMemory, and when vkAllocateMemory failed. NULL is fine. */
@@ -45,19 +45,18 @@ void layer_payload_exported(struct layer_payload_user *user, VkExternalMemoryHan
 /* Whether all of it is read through its file, or will be once it is exported. NULL: no. */
 bool layer_payload_is_read(const struct layer_payload_user *user);
 
-/* Around a look at the memories of a device, with its submit_mutex: the kernel shows what was written into dma-bufs by
- * whoever does not write through the CPU's caches. */
+/* Around reads of a device's memories, with its submit_mutex: syncs dma-bufs, so that the kernel shows writes that
+ * bypassed the CPU's caches. */
 void layer_payload_look(struct layer_device *dev);
 void layer_payload_looked(struct layer_device *dev);
 
-/* An image was bound whose layout only a driver knows, so that nothing can be read of what others write there. NULL is
- * fine. */
+/* An image was bound whose layout only a driver knows, so writes of others to it can't be read. NULL is fine. */
 void layer_payload_hides(struct layer_payload_user *user);
 
 /* All of the memory was mapped; and before the driver unmaps it. */
 void layer_payload_map(struct layer_payload_user *user, void *pointer);
 void layer_payload_unmap(struct layer_payload_user *user);
-/* A flush of this memory shows what was stored to all others. */
+/* A flush of this memory, for all memories of its payload. */
 void layer_payload_flush(struct layer_payload_user *user, VkDeviceSize offset, VkDeviceSize bytes);
 
 /* As layer_host_import_place: the number of the payload on this device. */

@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 
-/* What is left of a place in front of `end`, or from `begin` on. */
+/* The part of a place before `end`, or from `begin` on. */
 static struct layer_sparse_place cut(const struct layer_sparse_place *place, uint64_t begin, uint64_t end)
 {
     struct layer_sparse_place left = *place;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sparse_places: which memory each page of a sparse buffer or image has, where parts of the run may be recorded: a part
+ * sparse_places: the memory of each page of a sparse buffer or image, where parts of the run may be recorded: a part
  * binds them again. Offsets are those of layer/submit/sparse.h. Under the device's submit_mutex.
  */
 #ifndef LAP_LAYER_SPARSE_PLACES_H

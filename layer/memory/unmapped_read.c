@@ -5,7 +5,7 @@
 #include "layer/core/records.h"
 #include "layer/memory/backing.h"
 
-/* The whole atoms around what is owed: without coherence they have to be invalidated. */
+/* The whole atoms around the missing bytes: non-coherent memory must be invalidated in atoms. */
 static VkMappedMemoryRange atoms_around(const struct layer_device *dev, const struct layer_memory *record,
                                         VkDeviceSize begin, VkDeviceSize end)
 {
@@ -51,7 +51,7 @@ void layer_read_unmapped(struct layer_device *dev, VkDeviceMemory memory)
     if (!record || !record->mem || record->payload || dev->is_group ||
         !(record->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) || !layer_is_recording())
         return;
-    int cancel = lap_cancel_off(); /* what the driver does in a map is not known */
+    int cancel = lap_cancel_off(); /* the driver's map may have cancellation points */
     pthread_mutex_lock(&dev->map_mutex);
     if (layer_is_recording() && lap_mem_has_unread(record->mem, &begin, &bytes))
         show(dev, memory, record, begin, bytes);

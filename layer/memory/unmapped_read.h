@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unmapped_read: reads what the device left in memory that the program has not mapped (docs/memory.md, "Bind"). A new
- * object there is to get it in a replay, and nobody but the host can read it: so the layer maps the memory for a
- * moment.
+ * unmapped_read: reads device writes in memory that the program has not mapped (docs/memory.md, "Bind"). In a replay a
+ * new object there needs these bytes, and only the host can read them: so the layer maps the memory briefly.
  *
- * The program may map the memory on another thread at any time, and the driver allows one mapping. Whoever maps or
- * unmaps holds dev->map_mutex, from before the driver's call until memory tracking knows; but for memory of a payload,
- * which the layer does not map.
+ * The program may map the memory on another thread at any time, and the driver allows one mapping. A thread that maps
+ * or unmaps holds dev->map_mutex, from before the driver's call until memory tracking has been updated. Memory of a
+ * payload is excepted, as this module does not map it.
  */
 #ifndef LAP_LAYER_UNMAPPED_READ_H
 #define LAP_LAYER_UNMAPPED_READ_H
 
 #include "layer/core/layer.h"
 
-/* After a bind to the memory and after it was unmapped. Does nothing where nothing is owed, which is nearly always.
- * What can't be read now (the memory is mapped, or mapping it fails) comes with a later map. Not with a packet open,
- * nor with a lock held that comes after map_mutex (docs/architecture.md, "Locks"). */
+/* After a bind to the memory and after it was unmapped. Does nothing if no bytes are missing, which is nearly always
+ * so. Bytes that can't be read now (the memory is mapped, or mapping it fails) are read at a later map. Not with a
+ * packet open, nor with a lock held that comes after map_mutex (docs/architecture.md, "Locks"). */
 void layer_read_unmapped(struct layer_device *dev, VkDeviceMemory memory);
 
 #endif

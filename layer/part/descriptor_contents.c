@@ -216,7 +216,7 @@ static bool is_there(const struct layer_device *dev, enum gen_handle_type type, 
     return index ? index_of(dev, type, handle) == index && layer_keeper_lives(type, index) : handle == 0;
 }
 
-/* A sampler that nobody knew was none to begin with: the layout has them. */
+/* An unknown sampler is unused: the layout has immutable samplers. */
 static bool is_valid(const struct layer_device *dev, const struct content *content)
 {
     if (!content->is_set)

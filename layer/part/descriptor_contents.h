@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptor_contents: what the descriptors of each set name, for a part of the run that begins later. Objects are
- * remembered by handle and index: descriptors of objects that are gone are undefined, and left out.
+ * descriptor_contents: the contents of the descriptors of each set, for a part of the run that begins later. Objects
+ * are remembered by handle and index: descriptors of destroyed objects are undefined, and left out.
  *
  * Under the device's slots_mutex, which the functions take.
  */
@@ -15,7 +15,7 @@
 void layer_descriptor_contents_write(struct layer_device *dev, const VkWriteDescriptorSet *write);
 void layer_descriptor_contents_copy(struct layer_device *dev, const VkCopyDescriptorSet *copy);
 
-/* Writes vkUpdateDescriptorSets with all that the sets of the device hold. LAP_ERROR_MEMORY: not with all. */
+/* Writes vkUpdateDescriptorSets with all contents of the device's sets. LAP_ERROR_MEMORY: some are missing. */
 enum lap_status layer_descriptor_contents_emit(struct layer_device *dev) LAP_MUST_CHECK;
 
 #endif

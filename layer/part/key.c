@@ -10,8 +10,8 @@
 #include "layer/part/key_window.h"
 
 static atomic_bool pressed;
-static atomic_uint generation = 1; /* of processes: a child's parent has windows that the child leaves alone */
-static atomic_bool has_window;     /* one was, at some time, that keys can be heard of */
+static atomic_uint generation = 1; /* of processes: a child must not use its parent's windows */
+static atomic_bool has_window;     /* set once there was a window whose keys can be watched */
 
 static struct {
     pthread_mutex_t mutex;
@@ -48,7 +48,7 @@ void layer_key_cannot(const char *why)
 bool layer_key_was_pressed(void)
 {
     if (!atomic_load_explicit(&has_window, memory_order_relaxed)) {
-        atomic_store(&has_window, true); /* said once */
+        atomic_store(&has_window, true); /* logged once */
         layer_key_cannot("the program has shown a frame, and has no window on X or Wayland so far");
     }
     return atomic_load_explicit(&pressed, memory_order_relaxed) && atomic_exchange(&pressed, false);

@@ -2,10 +2,10 @@
 /*
  * key: a key that begins a part when it is pressed while a window of the program has the focus (capture --trigger key).
  *
- * On X a thread of the layer's own hears of all keys that are pressed, over a connection of its own (key_x.c), and asks
- * who has the focus when it was the key. On Wayland only clients with the focus hear of keys: the layer has a keyboard
- * of its own among the program's objects, and looks at what the program has read for it when a frame ends
- * (key_wayland.c). The key is the program's as it was; nothing is grabbed.
+ * On X a thread of the layer gets all key presses over a connection of its own (key_x.c). If it was the key, the thread
+ * asks for the window with the focus. On Wayland only clients with the focus get key events: the layer creates a
+ * keyboard object on the program's connection, and dispatches its events at the end of a frame (key_wayland.c). The
+ * program still gets the key; nothing is grabbed.
  */
 #ifndef LAP_LAYER_PART_KEY_H
 #define LAP_LAYER_PART_KEY_H
@@ -33,7 +33,7 @@ void layer_key_watch_wayland(struct layer_surface *surface, struct wl_display *d
 /* Before a surface is forgotten; its window, and the connection to it, may be gone. */
 void layer_key_unwatch(struct layer_surface *surface);
 
-/* An image was presented: the windows that it is for are there. */
+/* An image was presented: its windows exist. */
 void layer_key_presented(struct layer_device *dev, const VkPresentInfoKHR *info);
 
 #endif

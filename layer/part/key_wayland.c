@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys on Wayland, whose compositors tell them to the client that has the focus alone: so the layer has keyboards of
- * its own on the program's connection, with a queue of their own. What comes for them is read by whoever reads the
- * connection, which is the program or its driver, and looked at here when an image was presented. Nothing here waits.
+ * Keys on Wayland. Compositors send keys only to the client with the focus, so the layer has keyboards of its own on
+ * the program's connection, with an event queue of their own. The program or its driver reads their events from the
+ * connection, and this module dispatches them when an image was presented. Nothing here waits.
  *
- * A display may be disconnected before its surfaces are destroyed, and then nothing of it can be touched. That closes
- * its socket, by which it is recognized.
+ * A display may be disconnected before its surfaces are destroyed, and then it must not be used. That closes its
+ * socket, by which it is recognized.
  */
 #include "layer/core/layer.h"
 #include "layer/part/key_window.h"
@@ -34,15 +34,15 @@ struct layer_key_wayland {
     uint32_t windows;
     struct wl_display *display;
     int socket;
-    dev_t device; /* and the rest: what the socket is */
+    dev_t device; /* device and inode identify the socket */
     ino_t inode;
     struct wl_event_queue *queue;
     struct wl_proxy *wrapper, *registry;
     struct seat seats[MOST_SEATS]; /* seat NULL: free */
-    bool has_asked;                /* something is to be sent */
+    bool has_asked;                /* there are requests to send */
 };
 
-/* Under the mutex is all of it, and all that is done with displays. */
+/* The mutex guards all members, and all use of displays. */
 static struct {
     pthread_mutex_t mutex;
     struct layer_key_wayland *displays;
@@ -89,7 +89,7 @@ static void load(void)
     wl.seat = dlsym(library, "wl_seat_interface");
     wl.keyboard = dlsym(library, "wl_keyboard_interface");
     known.is_complete &= wl.registry && wl.seat && wl.keyboard;
-    /* It stays open: it has what is called below. */
+    /* The library stays open: its functions are called below. */
 }
 
 /* ---- keyboards ---- */
@@ -106,7 +106,7 @@ static void on_enter(void *data, struct wl_keyboard *keyboard, uint32_t serial, 
 
 static void on_leave(void *data, struct wl_keyboard *keyboard, uint32_t serial, struct wl_surface *surface) {}
 
-/* Whatever surface has the focus, it is one of the program's. */
+/* The surface with the focus is always one of the program's. */
 static void on_key(void *data, struct wl_keyboard *keyboard, uint32_t serial, uint32_t time, uint32_t key,
                    uint32_t state)
 {
@@ -214,7 +214,7 @@ static bool is_there(const struct layer_key_wayland *display)
     return fstat(display->socket, &now) == 0 && now.st_dev == display->device && now.st_ino == display->inode;
 }
 
-/* The program sends it with what it sends next, if it can't be sent now. */
+/* If the flush fails now, the program's next flush sends the requests. */
 static void send_asked(struct layer_key_wayland *display)
 {
     if (display->has_asked)
@@ -283,7 +283,7 @@ struct layer_key_wayland *layer_key_wayland_add(struct wl_display *handle)
     pthread_mutex_lock(&known.mutex);
     if (!known.is_loaded)
         load();
-    /* One that was disconnected may have been where this one is. */
+    /* A disconnected display may have had the same address. */
     for (display = known.displays; display; display = display->next)
         if (display->display == handle && is_there(display))
             break;

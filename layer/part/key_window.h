@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * key_window: what key.c and the window systems have of each other.
+ * key_window: the interface between key.c and the window systems.
  */
 #ifndef LAP_LAYER_PART_KEY_WINDOW_H
 #define LAP_LAYER_PART_KEY_WINDOW_H
@@ -16,13 +16,13 @@ struct layer_key_window;
 /* From any thread: the key was pressed, in a window of the program. */
 void layer_key_pressed(void);
 
-/* Says which key, and why it begins no part in some windows; at most once for each reason. */
+/* Logs the key, and the reason why it begins no part in some windows; at most once for each reason. */
 void layer_key_cannot(const char *why);
 
 /* ---- key_x.c ---- */
 
 struct layer_key_x; /* a window on an X server */
-/* address is the callee's. NULL: it was said why. */
+/* Takes ownership of address. NULL: the reason was logged. */
 struct layer_key_x *layer_key_x_add(struct layer_x_address *address, uint32_t window);
 void layer_key_x_remove(struct layer_key_x *window);
 /* In the child of a fork: all are forgotten; none is removed any more. */
@@ -31,10 +31,10 @@ void layer_key_x_forked(void);
 /* ---- key_wayland.c ---- */
 
 struct layer_key_wayland; /* a display with windows */
-/* As often as it is removed. NULL: it was said why. */
+/* Each add needs one remove. NULL: the reason was logged. */
 struct layer_key_wayland *layer_key_wayland_add(struct wl_display *display);
 void layer_key_wayland_remove(struct layer_key_wayland *display);
-/* While the display is there: looks at what has come for it. */
+/* While the display exists: dispatches the events that were read for it. */
 void layer_key_wayland_look(struct layer_key_wayland *display);
 void layer_key_wayland_forked(void);
 

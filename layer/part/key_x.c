@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys on X. Of each server a thread hears what is pressed, wherever the focus is and whoever has grabbed the keyboard
- * ("X Input Extension 2.1", raw events), keeps nothing of it, and at the key asks for the focus. It ends when the
+ * Keys on X. A thread for each server gets all key presses, independent of the focus and of keyboard grabs ("X Input
+ * Extension 2.1", raw events). It stores none of them, and queries the focus when the key is pressed. It ends when the
  * program has no window there any more.
  */
 #include <X11/X.h>
@@ -27,18 +27,18 @@ struct layer_key_x {
     uint32_t window;
 };
 
-/* The thread's own until its end, but for what is under the mutex. */
+/* Owned by the thread until its end, except for the members under the mutex. */
 struct key_server {
     struct key_server *next; /* under the mutex, as the two below */
     struct layer_key_x *windows;
-    bool ended;        /* there is no thread, or none that looks at windows */
+    bool ended;        /* the thread has ended, or ignores windows from now on */
     bool is_connected; /* the socket can be hung up */
     struct layer_x_address address;
     struct layer_x_server server;
     uint8_t extension;                /* XInput's requests and events */
-    uint32_t wm_state;                /* the atom; None: nobody knows it */
+    uint32_t wm_state;                /* the atom; None: unknown */
     uint32_t keycodes[256 / 32];      /* of the key; a bit for each */
-    bool is_pressed, mapping_changed; /* heard, and not looked at */
+    bool is_pressed, mapping_changed; /* received, not handled yet */
 };
 
 static struct {
@@ -46,7 +46,7 @@ static struct {
     struct key_server *servers; /* with windows */
 } known = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- what is heard ---- */
+/* ---- events ---- */
 
 static bool has_keycode(const struct key_server *key, uint32_t code)
 {
@@ -74,7 +74,7 @@ static void hear(void *user, const void *event)
 struct ancestry {
     uint32_t windows[MOST_PARENTS]; /* itself first, the child of the root last */
     uint32_t count;
-    uint32_t client; /* what the window manager treats as one window (ICCCM, WM_STATE); without one, the last */
+    uint32_t client; /* the window with WM_STATE of the window manager (ICCCM); without one, the last */
 };
 
 static bool is_managed(struct key_server *key, uint32_t window)
@@ -106,7 +106,7 @@ static void find_ancestry(struct key_server *key, uint32_t window, struct ancest
         out->client = out->windows[out->count - 1];
 }
 
-/* None: nobody has it, or it can't be told. */
+/* None: no window has the focus, or it is not known. */
 static uint32_t find_focus(struct key_server *key)
 {
     xReq ask_focus = {.reqType = X_GetInputFocus};
@@ -128,8 +128,8 @@ static bool contains(const struct ancestry *ancestry, uint32_t window)
     return false;
 }
 
-/* It is the focus, lies in it or around it, or belongs to the same window for the user: toolkits give the focus to a
- * window that shows nothing. */
+/* Whether the window is the focus, its ancestor or descendant, or part of the same top-level window: toolkits give the
+ * focus to an invisible window. */
 static bool has_focus(struct key_server *key)
 {
     uint32_t windows[MOST_WINDOWS], count = 0, focus = find_focus(key);
@@ -222,7 +222,7 @@ static void select_keys(struct key_server *key)
     (void)layer_x_tell(&key->server, &request, sizeof request);
 }
 
-/* A press that the focus can't be asked for is looked at again by the next connection. */
+/* If the focus can't be queried for a press, the next connection handles the press again. */
 static void ask_for_focus(struct key_server *key)
 {
     key->is_pressed = false;
@@ -236,7 +236,7 @@ static void ask_for_focus(struct key_server *key)
                 layer.options.parts.key->name);
 }
 
-/* True: until the server was lost. False: there is nothing to be heard, and it was said why. */
+/* True: the server was lost. False: there can be no events, and the reason was logged. */
 static bool listen_to(struct key_server *key)
 {
     if (!has_extension(key)) {
@@ -259,7 +259,7 @@ static bool listen_to(struct key_server *key)
     return true;
 }
 
-/* Says whether somebody may hang up. False: nobody wants to hear any more. */
+/* Sets whether other threads may hang up. False: there are no windows any more. */
 static bool set_connected(struct key_server *key, bool is_connected)
 {
     bool wanted;
@@ -342,7 +342,7 @@ static bool is_at(const struct key_server *key, const struct layer_x_address *ad
            memcmp(&key->address.peer, &address->peer, address->peer_bytes) == 0;
 }
 
-/* The address becomes the server's, or goes. NULL: out of memory. */
+/* Takes ownership of the address. NULL: out of memory. */
 static struct key_server *find_or_add(struct layer_x_address *address, bool *out_is_new)
 {
     struct key_server *key = known.servers;
@@ -425,5 +425,5 @@ void layer_key_x_forked(void)
     for (struct key_server *key = known.servers; key; key = key->next)
         if (lap_own_file_is_open(&key->server.socket))
             lap_own_file_disown(&key->server.socket);
-    known.servers = NULL; /* what they had stays allocated */
+    known.servers = NULL; /* their memory stays allocated */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* live_objects: lists of the objects of a device that are alive while a part of the run begins. Under the lock of
- * parts, so that none of them goes: whoever destroys one writes a packet first. */
+/* live_objects: lists of the live objects of a device while a part of the run begins. Under the lock of parts, so that
+ * none of them is destroyed: a destroying call writes a packet first. */
 #ifndef LAP_LAYER_LIVE_OBJECTS_H
 #define LAP_LAYER_LIVE_OBJECTS_H
 

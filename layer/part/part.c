@@ -22,7 +22,7 @@
 #define WAIT_NS        UINT64_C(5000000000) /* for a queue, the first time */
 
 static struct {
-    pthread_mutex_t mutex;    /* the rest, and who begins or ends a part */
+    pthread_mutex_t mutex;    /* the members below, and beginning or ending a part */
     uint64_t frames, submits; /* that have ended */
     uint64_t triggered_left;  /* frames of the part that a trigger began; 0: none did */
     uint64_t commanded;       /* the same of one that is to begin; 0: none is */
@@ -34,15 +34,15 @@ static struct {
     struct layer_last_part last;
     struct lap_length kept; /* of the run's end, from the next frame on, if it is to change */
     bool kept_changes;
-    bool refused; /* the last try; it was said why */
-    bool broken;  /* a file could not go on; it was said why */
-    bool stopped; /* what is in the options, until they want something else */
+    bool refused; /* the last try to begin a part; the reason was logged */
+    bool broken;  /* a recording could not go on; the reason was logged */
+    bool stopped; /* the part that the options ask for, until they ask for another */
     bool told_to; /* the part began, or is to end, by a call of the program */
 } parts = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static volatile sig_atomic_t signalled;
 
-/* ---- what is asked for ---- */
+/* ---- triggers ---- */
 
 static void on_signal(int number)
 {
@@ -139,8 +139,8 @@ static bool is_gated(struct layer_device *dev)
     return gated;
 }
 
-/* One fence behind all that was submitted to a queue. Work may wait for something that nobody here knows of, and that
- * this very thread does next: after some seconds the fence is left where it is, and looked at the next time. */
+/* Waits for a fence after all work submitted to a queue. Work may wait for an unknown signal that this thread gives
+ * later: after some seconds the fence is left pending, and checked at the next call. */
 static bool wait_for_queue(struct layer_device *dev, struct layer_queue *queue)
 {
     const VkFenceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
@@ -159,7 +159,7 @@ static bool wait_for_queue(struct layer_device *dev, struct layer_queue *queue)
     queue->part_fence = VK_NULL_HANDLE;
     if (result != VK_SUCCESS)
         lap_log(&layer.log, LAP_LOG_WARNING, "a queue can't be waited for (VkResult %d)", (int)result);
-    /* What came behind a fence that was pending has not been waited for. */
+    /* Work submitted after a pending fence needs another wait. */
     return result == VK_SUCCESS && (!pending || wait_for_queue(dev, queue));
 }
 
@@ -192,7 +192,7 @@ static bool wait_for(struct layer_device *dev)
         idle = wait_for_queue(dev, queues.items[i]);
     if (!idle || !layer.options.verify || !layer_is_writing())
         return idle;
-    for (size_t i = 0; i < queues.count; i++) /* what is recorded now has the checks of what has ended */
+    for (size_t i = 0; i < queues.count; i++) /* the current recording gets the checks of finished work */
         layer_verify_all_waited(dev, queues.items[i]->handle);
     return true;
 }
@@ -245,7 +245,7 @@ static bool write_part(void)
         return false;
     }
     describe(json, sizeof json);
-    /* Behind the state the file has all of it, which is then not counted; that is waited for. */
+    /* Info waits until all before it is in the file: written after the state, the state is not counted. */
     const bool counted = layer_turns_length()->unit == LAP_LENGTH_BYTES;
     if (!counted)
         lap_writer_info(atomic_load(&layer.writer), json);
@@ -350,13 +350,13 @@ static void end(void)
 
 /* ---- where parts may begin and end ---- */
 
-/* Where in the run it is; behind the state of a trace, which may have taken long. */
+/* The current time in the run; taken after writing the state, which may take long. */
 static struct layer_turn_time turn_time(void)
 {
     return (struct layer_turn_time){parts.frames, milliseconds()};
 }
 
-/* The newer recording goes on where the next one can't begin. */
+/* The newer recording continues if the next one can't begin. */
 static void take_turn(bool keep)
 {
     struct layer_turn_time now = turn_time();
@@ -376,8 +376,8 @@ static void take_turn(bool keep)
     }
 }
 
-/* A command has said how much of the run's end is kept. A part that is recorded ends, and stays; so do the last two
- * recordings where it is no more. */
+/* A command has set how much of the run's end is kept. The current part ends, and is kept; so are the last two
+ * recordings if keeping has ended. */
 static void change_kept(void)
 {
     const bool was = layer_turns_on();
@@ -398,7 +398,7 @@ static void trigger_again(void)
     parts.followed = true;
 }
 
-/* The recordings in turn could not go on, and it was said why: tried again, as if the next turn had come. */
+/* The recordings in turn could not go on, and the reason was logged: tries again when the next turn is due. */
 static void take_turn_again(bool keep)
 {
     struct layer_turn_time now = {parts.frames, milliseconds()};
@@ -424,7 +424,7 @@ static void look(bool frame)
     wanted = is_wanted();
     parts.stopped = parts.stopped && wanted && !(frame && begins_anew());
     wanted = wanted && !parts.stopped;
-    if (!writing && atomic_load(&layer.writer)) { /* it could not go on: it was said why */
+    if (!writing && atomic_load(&layer.writer)) { /* it could not go on: the reason was logged */
         end();
         parts.refused = parts.broken = true;
         parts.last.refusal = "the last one could not go on (the program's log says why)";
@@ -491,7 +491,7 @@ void layer_part_submitted(void)
     pthread_mutex_unlock(&parts.mutex);
 }
 
-/* What waited for the host may have gone on. */
+/* Work that waited for the host may have been released. */
 void layer_part_waited(void)
 {
     pthread_mutex_lock(&parts.mutex);
@@ -561,7 +561,7 @@ const char *layer_part_start(uint64_t frames)
     return why;
 }
 
-/* As the end of the process would: what is there of the frame that is under way belongs to the trace. */
+/* Like the end of the process: the trace keeps the unfinished frame. */
 const char *layer_part_stop(void)
 {
     static const struct lap_length nothing = {.unit = LAP_LENGTH_NONE};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * part: which parts of the run are recorded, each into a file of its own (layer/core/options.h, struct layer_parts).
+ * part: the recorded parts of the run, each in a file of its own (layer/core/options.h, struct layer_parts).
  *
- * A part begins and ends where a frame or a submit has ended, or where the program says so. It begins when the devices
- * are idle: they are waited for, once. Until work that waits for the host can go on, a part that was asked for waits.
+ * A part begins and ends at the end of a frame or a submit, or where the program asks for it. It begins when the
+ * devices are idle: the layer waits for them once. While submitted work waits for the host, a requested part stays
+ * pending.
  */
 #ifndef LAP_LAYER_PART_H
 #define LAP_LAYER_PART_H
@@ -27,11 +28,12 @@ const char *layer_part_keep(void);
 void layer_part_forked(void);
 void layer_part_last(struct layer_last_part *out);
 
-/* Before a device is destroyed: what was made to wait for its queues goes. */
+/* Before a device is destroyed: destroys the fences that wait for its queues. */
 struct layer_device;
 void layer_part_device_ends(struct layer_device *dev);
 
-/* From now on, or up to now. False: no parts are recorded, or one is or is not already, or it was said why not. */
+/* Begins a part now, or ends it. False: no parts are recorded, one is already (or not) being recorded, or it failed and
+ * the reason was logged. */
 bool layer_part_begin(void);
 bool layer_part_end(void);
 

@@ -88,7 +88,7 @@ static void write_piece(struct layer_readback *r, const struct layer_readback_sl
     say_progress(r);
 }
 
-/* What can't be read for another reason than want of memory is left out. */
+/* Contents that can't be read are left out, unless out of memory is the reason. */
 static enum lap_status left_out(struct layer_readback *r, const void *object, enum lap_status status)
 {
     if (status == LAP_OK || status == LAP_ERROR_MEMORY)
@@ -177,7 +177,7 @@ enum lap_status layer_readback_range(struct layer_readback *r, const void *objec
     return status;
 }
 
-/* It has no other use than to hold acceleration structures, which are built again. */
+/* Whether a buffer can only contain acceleration structures, which are built again. */
 static bool holds_structures(const struct layer_buffer *buffer)
 {
     const VkBufferUsageFlags others =
@@ -202,7 +202,7 @@ static enum lap_status read_pages(struct layer_readback *r, const struct layer_b
     return status;
 }
 
-/* What scratch memory holds does not matter; but it may not be all that such a buffer holds. */
+/* Contents of scratch memory do not matter, but such a buffer may have other contents, too. */
 enum lap_status layer_readback_buffer(struct layer_readback *r, const struct layer_buffer *buffer)
 {
     if (holds_structures(buffer))
@@ -242,7 +242,7 @@ static bool has_contents(const struct layer_image *image, const struct layer_sub
     return layer_readback_is_known(s->layout) && (s->written || image->info.tiling == VK_IMAGE_TILING_LINEAR);
 }
 
-/* What a render pass has left undefined nobody misses. */
+/* Contents that a render pass has left undefined are not needed. */
 static bool is_needed(const struct layer_image *image, const struct layer_subresource *s)
 {
     return has_contents(image, s) && !s->discarded;

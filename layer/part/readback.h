@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * readback: contents of buffers and images of a device, copied to the host with the layer's own commands and written as
- * packets. Pieces of a few MiB, two of them at a time: the device copies one while the other one is written. What they
- * are copied to goes with the reading. Objects must live until the next flush.
+ * packets. Pieces of a few MiB, two of them at a time: the device copies one while the other one is written. The
+ * staging buffers are freed at the end. Objects must live until the next flush.
  *
  * Under verify_mutex and submit_mutex of the device, no packet open.
  */
@@ -23,7 +23,7 @@ struct layer_readback_slot {
     bool pending;
     VkBuffer buffer; /* or */
     const struct layer_image *image;
-    const void *object; /* whose it is, for the count of those that can't be read */
+    const void *object; /* its object, for the count of unreadable objects */
     layer_readback_edit_fn edit;
     void *user;
     VkImageLayout layout;
@@ -33,7 +33,7 @@ struct layer_readback_slot {
 
 struct layer_readback {
     struct layer_device *dev;
-    struct lap_readback_queue at; /* its semaphores are for the first piece, and gone behind that. No queue: none can */
+    struct lap_readback_queue at; /* its semaphores apply to the first piece only. No queue: no piece can be read */
     VkQueueFlags flags;
     struct layer_readback_slot slots[2];
     unsigned next;
@@ -43,29 +43,28 @@ struct layer_readback {
     struct timespec said;
 };
 
-/* LAP_ERROR_MEMORY; layer_readback_finish is called in any case, as is below. */
+/* LAP_ERROR_MEMORY; call layer_readback_finish in any case. */
 enum lap_status layer_readback_init(struct layer_readback *r, struct layer_device *dev) LAP_MUST_CHECK;
 /* Whether or not all was flushed: nothing is in flight afterwards. */
 void layer_readback_finish(struct layer_readback *r);
 
-/* What can't be read is counted, and no error. LAP_ERROR_MEMORY: some of it is missing, for want of memory. */
+/* Unreadable contents are counted, and are no error. LAP_ERROR_MEMORY: some contents are missing. */
 enum lap_status layer_readback_buffer(struct layer_readback *r, const struct layer_buffer *buffer) LAP_MUST_CHECK;
-/* A range of a buffer, which can be copied from. edit may be NULL. object: for which it is counted if it can't be read.
- */
+/* A range of a buffer with transfer source usage. edit may be NULL. object: counted if the range can't be read. */
 enum lap_status layer_readback_range(struct layer_readback *r, const void *object, VkBuffer buffer, VkDeviceSize offset,
                                      VkDeviceSize bytes, layer_readback_edit_fn edit, void *user) LAP_MUST_CHECK;
 /* readable: its usage allows it. */
 enum lap_status layer_readback_image(struct layer_readback *r, const struct layer_image *image,
                                      bool readable) LAP_MUST_CHECK;
-/* Waits for the pieces that are on their way, and writes them. */
+/* Waits for the pending pieces, and writes them. */
 enum lap_status layer_readback_flush(struct layer_readback *r) LAP_MUST_CHECK;
 
 /* Whether a level of an image has contents that may matter. */
 bool layer_readback_matters(const struct layer_image *image);
 
-/* The layout that all aspects of a level of a layer are in; undefined: they are in several. The image has a state. */
+/* The layout of all aspects of a level of a layer; undefined: they differ. The image has a state. */
 VkImageLayout layer_readback_layout(const struct layer_image *image, uint32_t level, uint32_t array_layer);
-/* Whether images have contents in this layout. */
+/* Whether images have defined contents in this layout. */
 bool layer_readback_is_known(VkImageLayout layout);
 
 #endif

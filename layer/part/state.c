@@ -27,7 +27,7 @@ static const char *has(struct layer_device *dev, enum gen_handle_type type, cons
 }
 
 #ifdef VK_EXT_descriptor_heap
-/* A replay finds descriptors by what the calls gave that wrote them. */
+/* A replay recognises descriptors by the results of the calls that wrote them. */
 static const char *has_heaps(struct layer_device *dev)
 {
     struct layer_live_objects records;
@@ -112,7 +112,7 @@ static enum lap_status failed(VkResult result, const char *call)
     return lap_fail(memory ? LAP_ERROR_MEMORY : LAP_ERROR_UNSUPPORTED, "%s returned %d", call, (int)result);
 }
 
-/* Real ones, so that their handles are nobody else's, but never recorded. */
+/* Creates real objects, so that their handles are unique, but never records commands into them. */
 static enum lap_status create_commands(struct layer_state_commands *c)
 {
     const VkCommandPoolCreateInfo create = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
@@ -273,7 +273,7 @@ enum lap_status layer_state_write(struct layer_device *devices)
         if (!dev->tables.inherited)
             status = layer_descriptor_contents_emit(dev);
     for (struct layer_device *dev = devices; dev && status == LAP_OK; dev = dev->next)
-        if (!dev->tables.inherited) /* what copies them is recorded behind that */
+        if (!dev->tables.inherited) /* commands that copy them are recorded after that */
             status = layer_state_structures(dev);
     if (status == LAP_OK)
         status = write_kept(true); /* updates of descriptors would make them invalid */

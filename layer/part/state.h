@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state: what a part of the run begins with. The program's objects as the keeper has them (layer/core/keeper.h), then
- * what the layer knows or reads of them: descriptors, layouts, events and queries, contents of buffers and images, then
- * fences, semaphores and presentable images. All of it is packets of the ordinary kinds, between two lapilliState.
+ * state: the state at the beginning of a part of the run. First the packets of the keeper that create the program's
+ * objects (layer/core/keeper.h), then their state: descriptors, layouts, events and queries, contents of buffers and
+ * images, then fences, semaphores and presentable images. All of it is packets of the ordinary kinds, between two
+ * lapilliState.
  *
  * Under the lock of parts, and verify_mutex and submit_mutex of all devices, which are idle.
  */
@@ -14,8 +15,7 @@
 /* Why no part can begin now; NULL: one can. A static sentence. */
 const char *layer_state_fault(struct layer_device *devices);
 
-/* Into the open file. Another status than LAP_OK: some of it is missing; whether the writer has stopped is not looked
- * at. */
+/* Into the open file. Other than LAP_OK: some of it is missing. Does not check whether the writer has stopped. */
 enum lap_status layer_state_write(struct layer_device *devices) LAP_MUST_CHECK;
 
 /* ---- its parts, for one device ---- */
@@ -29,11 +29,11 @@ struct layer_state_commands {
     VkCommandPool pool;
     VkCommandBuffer commands;
     struct lap_enc enc;
-    uint32_t count; /* of commands in it; with the first one alone it is not submitted */
+    uint32_t count; /* of commands in it; not submitted if there is only the first one */
 };
 
-/* wanted: what the queue must be able to do; 0: anything. out->queue is NULL where the device has no such queue, so
- * that nothing was ever submitted. Then there is nothing to end, and neither is there after an error. */
+/* wanted: required flags of the queue; 0: any queue. out->queue is NULL if the device has no such queue, so nothing was
+ * ever submitted. In that case, and after an error, do not call the end function. */
 enum lap_status layer_state_commands_begin(struct layer_device *dev, VkQueueFlags wanted,
                                            struct layer_state_commands *out) LAP_MUST_CHECK;
 /* The encoder for a command of its block; NULL: out of memory, which layer_state_commands_end returns. */
@@ -43,10 +43,10 @@ enum lap_status layer_state_commands_end(struct layer_state_commands *commands) 
 
 /* Why some acceleration structure can't be built again; NULL: all can. */
 const char *layer_state_structures_fault(struct layer_device *dev);
-/* Builds what there is again, from copies of what the program built it from (layer/command/build_inputs.h), which exist
- * in the trace for so long. */
+/* Builds the acceleration structures again, from copies of their inputs (layer/command/build_inputs.h), which exist in
+ * the trace only meanwhile. */
 enum lap_status layer_state_structures(struct layer_device *dev) LAP_MUST_CHECK;
-/* Whether queries of the type are about structures; and makes one available, if there is a structure for it. */
+/* Whether queries of the type need a structure; and makes one available, if there is a structure for it. */
 bool layer_state_asks_structures(VkQueryType type);
 void layer_state_structure_query(struct layer_state_commands *commands, VkQueryPool pool, VkQueryType type,
                                  uint32_t query);

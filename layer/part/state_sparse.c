@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of sparse buffers and images: what is bound now is bound at the beginning of the part, page by page. */
+/* Memory of sparse buffers and images: the current binds are made again at the beginning of the part, page by page. */
 #include <stdlib.h>
 
 #include "gen_encode_block.h"
@@ -92,7 +92,7 @@ static bool bind_object(struct layer_device *dev, VkQueue queue, const struct la
 
 /* ---- pages that no object has now ---- */
 
-/* They keep what they hold, and may be bound again. A sparse buffer of the layer's own shows them, here and in the
+/* They keep their contents, and may be bound again. The layer binds them to a sparse buffer of its own, here and in the
  * trace. */
 struct lost_pages {
     struct layer_device *dev;
@@ -104,8 +104,8 @@ struct lost_pages {
     VkMemoryRequirements requirements;
 };
 
-/* What an object has is taken out, but for a last page of which it shows a part. bytes: of the object. False: out of
- * memory. */
+/* Takes out the pages of an object, except for a last page that it only partly covers. bytes: of the object. False: out
+ * of memory. */
 static bool take_out(struct lost_pages *lost, const struct layer_sparse_pages *pages, VkDeviceSize bytes)
 {
     for (uint32_t i = 0; pages && i < pages->places.count; i++) {
@@ -157,7 +157,7 @@ static bool bind_lost(struct lost_pages *lost, VkQueue queue)
     return bound;
 }
 
-/* What the host wrote there so far will be among what is read. False: out of memory. */
+/* Drops pending host writes there: the readback has them. False: out of memory. */
 static bool drop_writes(struct lost_pages *lost, void *record)
 {
     struct lap_memtrack *tracker = lost->dev->memtrack;
@@ -188,13 +188,13 @@ static bool read_lost(const struct lost_pages *lost, struct layer_readback *read
     const uint64_t left_out = reading->left_out;
     enum lap_status status = layer_readback_range(reading, lost, lost->buffer, 0, lost->bytes, NULL, NULL);
 
-    if (status == LAP_OK) /* the buffer goes */
+    if (status == LAP_OK) /* the buffer will be destroyed */
         status = layer_readback_flush(reading);
-    reading->lost = NULL; /* what is here now may be another one the next time */
+    reading->lost = NULL; /* the next object may have the same address */
     return status == LAP_OK && reading->left_out == left_out;
 }
 
-/* In the trace, with what is there. */
+/* Writes the buffer and its contents into the trace. */
 static bool write_lost(struct lost_pages *lost, VkQueue queue, struct layer_readback *reading,
                        const VkBufferCreateInfo *create)
 {

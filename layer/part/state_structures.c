@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Acceleration structures: a replay builds them again from what the program built them from. Bottom levels come first,
- * since top levels name them by address. A top level that names one which is gone can't be traced any more, but may be
- * updated: it gets another one in its place. */
+/* Acceleration structures: a replay builds them again from the program's inputs. Bottom levels come first, since top
+ * levels name them by address. A top level that names a destroyed one can't be traced any more, but may be updated: it
+ * gets another one in its place. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,7 +108,7 @@ static void end_chunk(struct layer_device *dev, struct layer_copy_chunk *chunk)
 
 /* ---- instances ---- */
 
-/* Copies of instances are nothing but instances, and pieces are of whole ones. */
+/* Copies of instances contain only instances, and each piece has whole instances. */
 static void edit_instances(void *user, void *data, size_t bytes)
 {
     const struct building *b = user;
@@ -153,7 +153,7 @@ static enum lap_status read_inputs(struct building *b, struct layer_build *build
                                 is_top(build) ? edit_instances : NULL, b);
 }
 
-/* Builds follow one another: what they write, their scratch memory too, is there for the next one. */
+/* Builds are serialised: a barrier makes their writes, also to scratch memory, available to the next one. */
 static void build_one(struct building *b, const struct layer_structure *structure)
 {
     const struct layer_build *build = structure->build;
@@ -206,7 +206,7 @@ static bool has_builds(const struct layer_live_objects *structures)
     return false;
 }
 
-/* The commands are submitted behind all that they read. */
+/* The commands are submitted after everything that they read. */
 static enum lap_status build_all(struct building *b)
 {
     enum lap_status ended;

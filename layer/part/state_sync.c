@@ -57,7 +57,7 @@ static VkQueueFlags queues_of(VkQueryType type)
     }
 }
 
-/* The results are other ones; that they are there is what programs wait for. */
+/* The results differ, but they are available, and programs wait for that. */
 static void end_query(struct layer_state_commands *commands, VkQueryPool pool, VkQueryType type, uint32_t query)
 {
     struct lap_enc *enc;
@@ -116,7 +116,7 @@ static void submit(struct layer_device *dev, VkQueue queue, const VkSubmitInfo *
     }
 }
 
-/* A semaphore or a fence: its own payload, or the one that it has until its next wait or reset; 0: nobody else's. */
+/* The permanent payload of a semaphore or a fence, or the temporary one until its next wait or reset; 0: not shared. */
 static uint64_t payload_of(const struct layer_live_objects *records, size_t i, bool borrowed)
 {
     const struct layer_semaphore *semaphore = (const struct layer_semaphore *)records->items[i];
@@ -127,7 +127,7 @@ static uint64_t payload_of(const struct layer_live_objects *records, size_t i, b
     return atomic_load_explicit(borrowed ? &fence->borrowed : &fence->payload, memory_order_relaxed);
 }
 
-/* The first one in front of `count` whose own payload this is; `count`: none. */
+/* The first object before `count` with this permanent payload; `count`: none. */
 static size_t owner_of(const struct layer_live_objects *records, size_t count, uint64_t payload)
 {
     size_t i = 0;
@@ -154,8 +154,7 @@ static void share(struct layer_device *dev, const struct layer_live_objects *rec
         layer_packet_end();
 }
 
-/* Payloads that descriptors can lead to, or have led to: the first semaphore or fence of each exports it, and the
- * others import it. */
+/* Payloads shared by descriptors: the first semaphore or fence of each exports it, and the others import it. */
 static void share_payloads(struct layer_device *dev, const struct layer_live_objects *records)
 {
     for (size_t i = 0; i < records->count; i++)
@@ -202,7 +201,7 @@ const char *layer_state_sync_fault(struct layer_device *dev, struct layer_device
     return fault;
 }
 
-/* Whether its state is that of another one, which sets it. */
+/* Whether another object with the same payload sets its state. */
 static bool is_shared(const struct layer_live_objects *records, size_t i)
 {
     const uint64_t own = payload_of(records, i, false), borrowed = payload_of(records, i, true);
@@ -212,7 +211,7 @@ static bool is_shared(const struct layer_live_objects *records, size_t i)
     return own && owner_of(records, i, own) < i;
 }
 
-/* All of them are reset, since some were created signalled; then those are signalled that are. */
+/* Resets all of them, since some were created signalled; then signals those that must be. */
 static enum lap_status set_fences(struct layer_device *dev, VkQueue queue)
 {
     struct layer_live_objects fences;
@@ -253,7 +252,7 @@ static void set_value(struct layer_device *dev, const struct layer_semaphore *se
     }
 }
 
-/* Those that an acquire is to signal it signals again. */
+/* Whether an acquire signals the semaphore again. */
 static bool is_of_acquire(const struct layer_live_objects *swapchains, uint64_t semaphore)
 {
     bool found = false;
@@ -298,7 +297,8 @@ enum lap_status layer_state_fences_and_semaphores(struct layer_device *dev, VkQu
 
 /* ---- presentable images ---- */
 
-/* A semaphore that the program has waited for since is free again: the acquire signals it, and some work waits. */
+/* A semaphore that the program has waited for since must be unsignalled: the acquire signals it, and a submit waits for
+ * it. */
 static enum lap_status acquire(struct layer_device *dev, VkQueue queue, VkSwapchainKHR swapchain, uint32_t image,
                                uint64_t held_by)
 {

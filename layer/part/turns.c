@@ -93,8 +93,8 @@ static uint64_t length_so_far(const struct layer_turn_time *now)
     return 0;
 }
 
-/* A thread that has crashed in a call may be reporting that, while others go on: the file that says where stays the
- * newer one. Should it have left the call for good, not for longer than this. */
+/* A thread that has crashed in a call may be reporting that, while others go on: the file with the call must stay the
+ * newer one. But not for longer than this factor, as the thread may have left the call for good. */
 #define LONGER_AFTER_CRASH 2
 
 bool layer_turn_is_due(const struct layer_turn_time *now)
@@ -117,7 +117,7 @@ static void say_that_it_stays(const char *name, int error)
             lap_file_error_text(error));
 }
 
-/* Nobody else's file goes: one that was put in the place of ours stays. */
+/* Deletes only the layer's own file: another file that has replaced it stays. */
 static void drop_older(void)
 {
     const struct ended *older = &turns.older;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * turns: where the last part of the run is kept, as the options (keep_last) or a command have it, two recordings in
- * turn. When the newer one is long enough, the older one goes, and the next begins, as any part does. A file is
- * deleted. Of a streamed trace the connection stays when its end was sent, and goes with it: so whoever receives it can
- * still be told that there shall be no file. Under the mutex of parts.
+ * turns: where the last part of the run is kept (option keep_last, or a command), two recordings in turn. When the
+ * newer one is long enough, the older one is dropped, and the next begins like any part. Dropping deletes a file. The
+ * connection of a streamed trace stays open after its end was sent, until the recording is dropped or kept: so the
+ * receiver can still be asked to drop the file. Under the mutex of parts.
  */
 #ifndef LAP_LAYER_PART_TURNS_H
 #define LAP_LAYER_PART_TURNS_H
@@ -13,18 +13,18 @@
 
 #include "base/frames.h"
 
-/* Where in the run: frames that have ended, and milliseconds since it began. */
+/* A time in the run: frames that have ended, and milliseconds since it began. */
 struct layer_turn_time {
     uint64_t frames, milliseconds;
 };
 
-/* The process has begun; what was there is another one's. */
+/* The process has begun; earlier state belongs to another process. */
 void layer_turns_init(void);
 
-/* In the child after fork(): its parent's connection is none of its own. */
+/* In the child after fork(): the connection is the parent's. */
 void layer_turns_forked(void);
 
-/* From now on so much is kept; no unit: the last part is not kept. */
+/* Keeps this length from now on; no unit: the last part is not kept. */
 void layer_turns_set(const struct lap_length *length);
 const struct lap_length *layer_turns_length(void);
 static inline bool layer_turns_on(void)
@@ -32,20 +32,20 @@ static inline bool layer_turns_on(void)
     return layer_turns_length()->unit != LAP_LENGTH_NONE;
 }
 
-/* A recording has begun, or could not: the next turn is as long away as was asked for. */
+/* A recording has begun, or failed to: the next turn is due after the set length. */
 void layer_turn_taken(const struct layer_turn_time *now);
 
-/* Whether the next recording is to begin, since the newer one is long enough. */
+/* Whether the next recording must begin, as the newer one is long enough. */
 bool layer_turn_is_due(const struct layer_turn_time *now);
 
-/* Both recordings stay, and the next one is to begin soon. */
+/* Both recordings are kept for good; the next one begins soon. */
 void layer_turn_keep(void);
 
-/* Under the lock of parts, and nothing is in the way of the next recording: ends the newer one, which is the older one
- * from now on, and drops what was. */
+/* Under the lock of parts, when the next recording can begin: ends the newer recording, which becomes the older one.
+ * Drops the previous older one, unless both are kept. */
 void layer_turn_end(uint64_t *out_frames, uint64_t *out_bytes);
 
-/* The newer recording has ended, and none follows it: the older one stays. */
+/* The newer recording has ended, and none follows it: the older one is kept. */
 void layer_turns_end(void);
 
 #endif

@@ -200,7 +200,7 @@ static bool send_all(struct layer_x_server *server, const void *data, size_t byt
     return true;
 }
 
-/* Now and then it is looked whether the descriptor is still there: who waits does not learn that it is closed. */
+/* The receive times out regularly to check the descriptor: a waiting recv() does not notice that it was closed. */
 static bool refill(struct layer_x_server *server)
 {
     ssize_t received;
@@ -254,8 +254,8 @@ static bool is_peer(int fd, const struct layer_x_address *address)
            memcmp(&peer, &address->peer, bytes) == 0;
 }
 
-/* Where a local server's socket lies if the place that the server knows is out of reach: the same one, by the number
- * that the display has here. */
+/* The path of a local server's socket, from the display number here, if the path that the server knows can't be
+ * reached. */
 static int open_by_name(const struct layer_x_address *address, unsigned *out_number)
 {
     struct sockaddr_storage to = {.ss_family = AF_UNIX};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code: the SPIR-V that opaque bytes of a driver stand for.
+ * code: the SPIR-V that opaque bytes of a driver were made from.
  *
- * A program can ask the driver for bytes that stand for code: the binary of a shader object, the identifier of a shader
+ * A program can ask the driver for bytes in place of code: the binary of a shader object, the identifier of a shader
  * module, the binaries of a pipeline. Later it creates shaders and pipelines with these bytes and without the code. No
- * other driver understands them, so the layer remembers which code they came from, and records that. What it does not
- * know (bytes from an earlier run) it refuses with the result that the specification has for it, so that the program
- * compiles anew.
+ * other driver understands them, so the layer remembers the code of the bytes, and records that. The layer refuses
+ * unknown bytes (from an earlier run) with the result that the specification has for it, so that the program compiles
+ * anew.
  *
- * An origin is the code of all stages that one handle or one run of bytes stands for. Both are counted, and read-only
- * once others see them. Any thread.
+ * An origin is the code of all stages behind one handle or one run of bytes. Code and origins are reference counted,
+ * and read-only once shared. Any thread.
  */
 #ifndef LAP_LAYER_CODE_H
 #define LAP_LAYER_CODE_H
@@ -38,9 +38,9 @@ struct layer_origin {
     struct layer_origin_stage stages[];
 };
 
-/* An empty one with room for stages, which the caller fills in before anybody else sees it. NULL as above. */
+/* An empty origin with room for stages, which the caller fills in before sharing it. NULL as above. */
 struct layer_origin *layer_origin_create(uint32_t stage_count);
-/* With one stage that is nothing but code, which is shared. NULL as above, and where there is no code. */
+/* An origin of one stage with only this code, which is shared. NULL as above, and where there is no code. */
 struct layer_origin *layer_origin_of_code(struct layer_code *code);
 struct layer_origin *layer_origin_share(struct layer_origin *origin); /* NULL gives NULL */
 void layer_origin_release(struct layer_origin *origin);               /* NULL: nothing */
@@ -48,16 +48,15 @@ void layer_origin_release(struct layer_origin *origin);               /* NULL: n
 bool layer_origin_set_name(struct layer_origin_stage *stage, const char *name);
 bool layer_origin_set_specialization(struct layer_origin_stage *stage, const VkSpecializationInfo *info);
 
-/* ---- of which bytes it is known, for one device ---- */
+/* ---- known bytes, for one device ---- */
 
-/* Kinds of bytes; the same bytes may mean something else as another kind. */
+/* Kinds of bytes; equal bytes of different kinds may have different code. */
 enum layer_code_kind { LAYER_CODE_SHADER_BINARY, LAYER_CODE_MODULE_IDENTIFIER, LAYER_CODE_PIPELINE_BINARY };
 
-/* The bytes stand for this origin, which is shared; NULL is not noted. Those that are known already stay what they
- * are. */
+/* Notes the origin of the bytes, which is shared; NULL is not noted. Bytes that are already known keep their origin. */
 void layer_code_note(struct layer_device *dev, enum layer_code_kind kind, const void *bytes, size_t size,
                      struct layer_origin *origin);
-/* NULL: not known. It stays as long as the device lives. */
+/* NULL: not known. Valid as long as the device lives. */
 struct layer_origin *layer_code_find(const struct layer_device *dev, enum layer_code_kind kind, const void *bytes,
                                      size_t size);
 /* For a device on which pipelines need not bring their code: records of modules and pipelines keep it. */

@@ -10,7 +10,7 @@ static const VkShaderModuleCreateInfo *chained_code(const VkPipelineShaderStageC
     return lap_chain_find(stage->pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
 }
 
-/* ---- what is known ---- */
+/* ---- lookup of known code ---- */
 
 #ifdef VK_KHR_pipeline_binary
 
@@ -66,7 +66,7 @@ static struct layer_code *from_identifier(const struct layer_device *dev, const 
     return origin ? origin->stages[0].code : NULL;
 }
 
-/* ---- what is recorded ---- */
+/* ---- stages to record ---- */
 
 /* False: out of memory. */
 static bool substitute(struct lap_arena *arena, VkPipelineShaderStageCreateInfo *stage, const struct layer_code *code)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stages: the code of a pipeline's stages where the program did not bring it: it names an identifier
- * (VK_EXT_shader_module_identifier) or binaries (VK_KHR_pipeline_binary), and a trace has the code that these came
- * from. Only for devices that keep code (layer_device.keeps_code). Any thread.
+ * stages: the code of a pipeline's stages that the program created without code, from an identifier
+ * (VK_EXT_shader_module_identifier) or binaries (VK_KHR_pipeline_binary). A trace has the code that these came from.
+ * Only for devices that keep code (layer_device.keeps_code). Any thread.
  */
 #ifndef LAP_LAYER_STAGES_H
 #define LAP_LAYER_STAGES_H
@@ -17,7 +17,7 @@ enum layer_stages {
     LAYER_STAGES_NO_MEMORY, /* the recording stops */
 };
 
-/* chain: of the pipeline's create info. *out_stages is what is to be recorded. */
+/* chain: of the pipeline's create info. *out_stages: the stages to record. */
 enum layer_stages layer_stages_find_code(struct layer_device *dev, struct lap_arena *arena, const void *chain,
                                          uint32_t count, const VkPipelineShaderStageCreateInfo *stages,
                                          const VkPipelineShaderStageCreateInfo **out_stages);

@@ -15,7 +15,7 @@
 
 enum origin { FROM_HERE, FROM_OUTSIDE, SIGNALLED };
 
-/* What one exported, or imported, descriptor stands for. */
+/* The payload behind one exported, or imported, descriptor. */
 struct handed_file {
     uint64_t payload; /* 0: no entry */
     bool copies, named;
@@ -78,7 +78,7 @@ static struct handed_file *find(struct layer_external_sync *handed, bool copies,
     return NULL;
 }
 
-/* The descriptor is the program's, which may close it; the open file is what is kept and compared. */
+/* The program may close its descriptor, so a duplicate is kept; open files are compared. */
 static struct handed_file *add(struct layer_external_sync *handed, uint64_t payload, bool copies, int fd)
 {
     struct handed_file *file = &handed->files[handed->next];
@@ -98,7 +98,7 @@ static struct handed_file *add(struct layer_external_sync *handed, uint64_t payl
 
 /* ---- exports ---- */
 
-/* The program may know that the signal is there, and with it the work. */
+/* The program may know of the signal, and so that the work is done. */
 static void seen(struct layer_device *dev, uint64_t payload, struct layer_work work)
 {
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_lapilliSeenSync, 0);
@@ -109,7 +109,7 @@ static void seen(struct layer_device *dev, uint64_t payload, struct layer_work w
     }
 }
 
-/* The last work that signals the object, as far as it is not known to be over. */
+/* The last work that signals the object, if it is not known to be finished. */
 static struct layer_work last_work(struct layer_device *dev, const struct layer_external_sync_object *object)
 {
     const struct layer_semaphore *semaphore = LAYER_GET(dev, VkSemaphore, object->semaphore);
@@ -125,7 +125,7 @@ static struct layer_work last_work(struct layer_device *dev, const struct layer_
     return work;
 }
 
-/* Its payload, and where that is known: the object's own or the one that it has borrowed. */
+/* The payload of the object and the member that has it: permanent or temporary. */
 static _Atomic uint64_t *payload_of(const struct layer_external_sync_object *object, bool borrowed)
 {
     struct layer_semaphore *semaphore = LAYER_GET(object->device, VkSemaphore, object->semaphore);
@@ -152,7 +152,7 @@ static void add_signalled(void *user, uint64_t handle, void *record)
     signalled->is |= layer_semaphore_key(semaphore) == signalled->key && semaphore->signalled;
 }
 
-/* Behind an export that took the signal along, or an import. */
+/* After an export that moved the signal, or an import. */
 static void find_signalled(const struct layer_external_sync_object *object, bool exported, bool copies)
 {
     struct layer_device *dev = object->device;
@@ -288,7 +288,7 @@ void layer_external_sync_imported(const struct layer_external_sync_object *objec
     }
 }
 
-/* ---- what poll() shows ---- */
+/* ---- signals seen with poll() ---- */
 
 /* One of the device's files that is signalled, from number *at on; its payload, or 0. */
 static uint64_t next_signalled(struct layer_device *dev, uint32_t *at, struct layer_work *out_work)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * external_sync: semaphores and fences that the program hands on as file descriptors (VK_KHR_external_semaphore_fd,
+ * external_sync: semaphores and fences that the program exports as file descriptors (VK_KHR_external_semaphore_fd,
  * VK_KHR_external_fence_fd; docs/ordering.md, "Signals by descriptor").
  *
- * A descriptor is known by its file, or by comparing open files, as with memory (memory/payload.h). Opaque descriptors
- * share a payload, sync files are copies of one signal. For a sync file the layer knows the work that signals it, and
- * keeps the file for as long as it is among the newest: the program may see the signal with poll(), so the layer looks
- * there, too, before work is submitted.
+ * A descriptor is identified by its file, or by comparing open files, as with memory (memory/payload.h). Opaque
+ * descriptors share a payload, sync files are copies of one signal. For a sync file the layer knows the work that
+ * signals it, and keeps the newest files open: the program may see the signal with poll(), so the layer polls the
+ * files, too, before work is submitted.
  *
  * Calls may come from any thread. No lock may be held, since they take devices_mutex.
  */
@@ -18,7 +18,7 @@
 
 /* layer_point.semaphore of a wait for work itself: handle is its queue, value its serial. */
 #define LAYER_POINT_WORK UINT64_MAX
-/* Of what several semaphores or fences share: its payload's number beside this bit, in place of a record's index. */
+/* For a payload that several semaphores or fences share: its number with this bit, in place of a record's index. */
 #define LAYER_SHARED_BIT (UINT64_C(1) << 63)
 
 /* A semaphore or a fence of the program, for packets and the driver's call; the other one is null. */
@@ -28,7 +28,7 @@ struct layer_external_sync_object {
     VkFence fence;
 };
 
-/* After the driver's vkGetSemaphoreFdKHR or vkGetFenceFdKHR, which gave fd; copies: it is a sync file. */
+/* After the driver's vkGetSemaphoreFdKHR or vkGetFenceFdKHR, which returned fd; copies: it is a sync file. */
 void layer_external_sync_export(const struct layer_external_sync_object *object, bool copies, int fd);
 
 /* Before the driver's vkImportSemaphoreFdKHR or vkImportFenceFdKHR, which takes fd; and behind it. */
@@ -43,7 +43,7 @@ void layer_external_sync_find(const struct layer_external_sync_object *object, b
 void layer_external_sync_imported(const struct layer_external_sync_object *object,
                                   const struct layer_external_sync_import *import);
 
-/* Before work is submitted: which sync files are signalled by now. Next to nothing where none was exported. */
+/* Before work is submitted: finds the sync files that are signalled by now. Almost free where none was exported. */
 void layer_external_sync_look_at_files(struct layer_device *dev);
 static inline void layer_external_sync_look(struct layer_device *dev)
 {
@@ -51,10 +51,10 @@ static inline void layer_external_sync_look(struct layer_device *dev)
         layer_external_sync_look_at_files(dev);
 }
 
-/* Before the device's end: nothing leads there any more. */
+/* Before the device is destroyed: drops all references to it. */
 void layer_external_sync_end_device(struct layer_device *dev);
 
-/* What submissions know a semaphore or a fence by. */
+/* The key of a semaphore or a fence in submissions. */
 static inline uint64_t layer_sync_key(uint64_t index, uint64_t payload)
 {
     return payload ? payload | LAYER_SHARED_BIT : index;

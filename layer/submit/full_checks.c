@@ -16,7 +16,7 @@
 #include "layer/submit/memory_checks.h"
 #include "layer/submit/present_checks.h"
 
-#define WAIT_NS      UINT64_C(20000000000) /* longer than this nobody waits for work behind its submit */
+#define WAIT_NS      UINT64_C(20000000000) /* the longest wait for work after its submit */
 #define MOST_BYTES   (16u << 20)           /* of a buffer, in one check */
 #define CAN_TRANSFER (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT)
 
@@ -56,8 +56,8 @@ void layer_verify_all_left_out(struct layer_device *dev, struct lap_object *reco
 /* ---- creation ---- */
 
 #ifdef VK_KHR_maintenance5
-/* The usage that takes the place of the buffer's own gets one more. The chain is the program's: what lies before it is
- * copied, too. False: it stays as it is. */
+/* Adds a bit to the usage in the chain that replaces the buffer's own. The chain is the program's, so the structures
+ * before it are copied, too. False: the create info stays as it is. */
 static bool add_usage(const VkBufferCreateInfo *info, struct layer_readable_buffer *changed)
 {
     const void **link = &changed->info.pNext;
@@ -81,7 +81,7 @@ static bool add_usage(const VkBufferCreateInfo *info, struct layer_readable_buff
     return false;
 }
 
-/* What a preprocess buffer holds is the driver's own. */
+/* The contents of a preprocess buffer are specific to the driver. */
 static bool is_preprocess(VkFlags64 usage)
 {
 #ifdef VK_EXT_device_generated_commands
@@ -115,7 +115,7 @@ const VkBufferCreateInfo *layer_verify_all_buffer(const VkBufferCreateInfo *info
     return &changed->info;
 }
 
-/* Layouts that others decide on go with the usage that they were decided for. */
+/* Externally defined layouts depend on the usage that they were chosen for. */
 static bool is_decided_elsewhere(const VkImageCreateInfo *info)
 {
     return lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO) ||
@@ -160,11 +160,11 @@ VkImageUsageFlags layer_verify_all_usage(VkImageCreateFlags flags, VkImageUsageF
     if (!layer.options.reads_back || flags & VK_IMAGE_CREATE_PROTECTED_BIT ||
         usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT)
         return usage;
-    /* What a part of the run begins with is written into its images. */
+    /* A replay of a part writes the first contents into its images. */
     return usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | (layer.options.parts.on ? VK_IMAGE_USAGE_TRANSFER_DST_BIT : 0);
 }
 
-/* Those of several samples, too: an imageless framebuffer does not know how many its images have. */
+/* Multisampled images, too: an imageless framebuffer does not know the sample counts of its images. */
 const VkImageCreateInfo *layer_verify_all_image(struct layer_device *dev, const VkImageCreateInfo *info,
                                                 VkImageCreateInfo *changed, bool *out_readable)
 {
@@ -222,8 +222,8 @@ bool layer_verify_all_clear(struct layer_device *dev, VkDeviceMemory memory, VkD
 
 /* ---- waiting ---- */
 
-/* All that was submitted to the queue. What takes longer than WAIT_NS waits for something that nobody here knows of:
- * from then on the program's own waits have to do. */
+/* Waits for all work submitted to the queue. Work that takes longer than WAIT_NS waits for an unknown signal: from then
+ * on checks follow the program's own waits only. */
 static bool wait_for(struct layer_device *dev, VkQueue queue)
 {
     const VkFenceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
@@ -446,7 +446,7 @@ void layer_verify_all_written(struct layer_device *dev, struct lap_memobj *objec
         read_buffer(dev, (struct layer_buffer *)record, submission->queue, offset, bytes);
 }
 
-/* Buffers with an address whose memory nobody can have written but the device. */
+/* Buffers with an address whose memory only the device can have written. */
 struct addressed {
     struct layer_buffer **buffers;
     size_t count, capacity;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * full_checks: capture --verify=all. When a submit has returned, the layer waits for it, reads everything back that it
- * wrote and writes hashes of it into the trace; work that can't begin before the host does something is left alone
- * until the program learns that it has finished. What can't be read back is named in the trace, with the reason.
+ * full_checks: capture --verify=all. When a submit has returned, the layer waits for it, reads back everything that it
+ * wrote and writes hashes into the trace. Work that waits for the host is checked when the program learns that it has
+ * finished. The trace names objects that can't be read back, with the reason.
  *
  * The device's verify_mutex is held around each submit with all its checks, around presents, and while the program is
- * notified that work has finished: until then nothing that is being read goes away, and queues have one user.
+ * notified that work has finished: meanwhile no object that is being read is destroyed, and queues have one user.
  */
 #ifndef LAP_LAYER_FULL_CHECKS_H
 #define LAP_LAYER_FULL_CHECKS_H
@@ -22,7 +22,7 @@ void layer_queues_unlock(struct layer_device *dev, int cancel);
 /* The driver has taken a submit to the queue. Under verify_mutex only, no packet open. */
 void layer_verify_all_submitted(struct layer_device *dev, VkQueue queue);
 
-/* The layer has waited for the queue, which the program did not: checks follow, before which a replay has to wait, too.
+/* The layer has waited for the queue, but the program has not: checks follow, and a replay must wait before them, too.
  * Under verify_mutex only, no packet open. */
 void layer_verify_all_waited(struct layer_device *dev, VkQueue queue);
 
@@ -31,18 +31,18 @@ struct layer_readable_buffer {
     alignas(8) unsigned char chain[512]; /* copies, up to the usage in it */
 };
 
-/* How a buffer or an image is to be made so that it can be read back: `info`, or what is in *changed, which has one
- * usage more. *out_readable: whether it can. */
+/* The create info for a buffer or an image that can be read back: `info`, or *changed with one more usage.
+ * *out_readable: whether it can be read back. */
 const VkBufferCreateInfo *layer_verify_all_buffer(const VkBufferCreateInfo *info, struct layer_readable_buffer *changed,
                                                   bool *out_readable);
 const VkImageCreateInfo *layer_verify_all_image(struct layer_device *dev, const VkImageCreateInfo *info,
                                                 VkImageCreateInfo *changed, bool *out_readable);
 
-/* New memory that can't be mapped, of a type of the driver, begins as zeroes, where a buffer can be bound to all of it.
- * Before the program has it. False: it does not. */
+/* Fills new memory that can't be mapped with zeroes, if a buffer can be bound to all of it. type: the driver's. Before
+ * the program gets the memory. False: not filled. */
 bool layer_verify_all_clear(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize bytes, uint32_t type);
 
-/* The usage of such images with what is added, as far as flags and usage decide it. */
+/* The usage of such images with the added bits, as far as flags and usage decide it. */
 VkImageUsageFlags layer_verify_all_usage(VkImageCreateFlags flags, VkImageUsageFlags usage);
 
 /* A range of a buffer, or an image, that a finished submit wrote, and whose memory is not mapped: reads it back on the
@@ -50,11 +50,11 @@ VkImageUsageFlags layer_verify_all_usage(VkImageCreateFlags flags, VkImageUsageF
 void layer_verify_all_written(struct layer_device *dev, struct lap_memobj *object,
                               const struct layer_submission *submission, uint64_t offset, uint64_t bytes);
 
-/* A finished submit may have stored through addresses, and nobody knows where: reads all buffers back that have an
- * address and whose memory is not mapped, as above. */
+/* A finished submit may have stored through unknown addresses: reads back all buffers that have an address and whose
+ * memory is not mapped, as above. */
 void layer_verify_all_anywhere(struct layer_device *dev, const struct layer_submission *submission);
 
-/* This was written, and is not checked. Any thread that may use the object, no packet open. */
+/* The object was written, and is not checked. Any thread that may use the object, no packet open. */
 void layer_verify_all_left_out(struct layer_device *dev, struct lap_object *record, enum lap_unchecked reason);
 
 #endif

@@ -52,7 +52,7 @@ bool layer_host_gate_step(struct layer_device *dev, const struct layer_event_ste
     }
     if (event->set)
         return false;
-    event->set = true; /* for what comes behind it */
+    event->set = true; /* for later commands */
     event->awaited = event->spent + 1;
     *out = (struct layer_host_gate){step->event, step->index, event->awaited};
     return true;
@@ -107,7 +107,7 @@ void layer_host_gate_lift(struct layer_device *dev, struct layer_submission *sub
     dev->gated_count--;
     for (uint32_t i = 0; i < submission->gate_count; i++) {
         struct layer_event *event = event_of(dev, submission->gates[i].event, submission->gates[i].index);
-        if (event && event->host_sets < submission->gates[i].number) /* by somebody else */
+        if (event && event->host_sets < submission->gates[i].number) /* set by other means than a recorded vkSetEvent */
             event->host_sets = submission->gates[i].number;
     }
     for (uint32_t i = 0; i < submission->signal_count; i++)

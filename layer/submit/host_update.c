@@ -8,7 +8,7 @@
 struct emission {
     struct layer_device *dev;
     uint64_t packets, bytes;
-    struct layer_image_rows rows; /* of the image that is being sent: its spans come one after the other */
+    struct layer_image_rows rows; /* of the current image, whose spans are in sequence */
     /* Short spans of a buffer, or of a subresource, which is one of `rows`; at most one of both is not NULL. */
     struct layer_span_batch spans;
     const struct layer_buffer *gathered_buffer;
@@ -16,7 +16,7 @@ struct emission {
     uint64_t gathered_end; /* of the last span of the buffer */
 };
 
-/* A longer span is a packet of its own: its bytes are stored once, however often they come. */
+/* A longer span is a packet of its own, so that equal bytes are stored once. */
 static bool is_short(uint64_t bytes)
 {
     return bytes < LAP_BLOB_MIN_BYTES;
@@ -90,7 +90,7 @@ static bool send_gathered_ranges(struct emission *e)
     return packet_end(e, spans->bytes);
 }
 
-/* Sends what is gathered, if anything is. */
+/* Writes the packet of the gathered spans, if there are any. */
 static bool flush(struct emission *e)
 {
     bool sent = e->spans.count == 0 || (e->gathered_rows ? send_gathered_rows(e) : send_gathered_ranges(e));
@@ -125,7 +125,7 @@ static bool gather_range(struct emission *e, const struct layer_buffer *buffer, 
     struct layer_span span = {.bytes = bytes};
     if (!is_short(bytes))
         return send_range(e, buffer, offset, bytes, data);
-    /* Gaps only grow: what lies before the last span is of another touched range. */
+    /* Gaps can't be negative: a span before the last one is in another touched range, and needs a new packet. */
     if ((e->gathered_buffer != buffer || offset < e->gathered_end) && !flush(e))
         return false;
     span.at = offset - e->gathered_end;

@@ -14,7 +14,7 @@
 
 #define CHECK_BYTES (16u << 20) /* of one packet */
 #define KEPT_BYTES  (4u << 20)  /* of one packet with contents */
-#define MOST_UNSEEN 4096u       /* ranges that are remembered; the oldest go first */
+#define MOST_UNSEEN 4096u       /* remembered ranges; the oldest are dropped first */
 
 /* ---- packets ---- */
 
@@ -134,7 +134,7 @@ static void check_run(void *context, uint64_t offset, const void *data, uint64_t
         check_image(look, offset, data, bytes);
 }
 
-/* Checks the first part of [*offset, *offset + *bytes) that the program can see now, and says which part that was. */
+/* Checks the first part of [*offset, *offset + *bytes) that the program can see now, and returns that part. */
 static bool check_first(struct layer_device *dev, struct lap_memobj *object, uint64_t *offset, uint64_t *bytes)
 {
     struct look look = {.dev = dev, .record = lap_memobj_user(object)};
@@ -152,7 +152,7 @@ static bool check_first(struct layer_device *dev, struct lap_memobj *object, uin
     return seen;
 }
 
-/* ---- what the program could not see when it learnt of it ---- */
+/* ---- ranges that the program could not see when it learnt that the work is finished ---- */
 
 static void remember(struct layer_device *dev, struct layer_written written)
 {
@@ -176,7 +176,7 @@ static void remember(struct layer_device *dev, struct layer_written written)
     unseen->ranges[unseen->count++] = written;
 }
 
-/* Takes [begin, end) out of range number i. What is left of it stays in its place, a second part behind all others. */
+/* Takes [begin, end) out of range number i. The rest stays in its place; a second rest is appended. */
 static void take_out(struct layer_device *dev, uint32_t i, uint64_t begin, uint64_t end)
 {
     struct layer_unseen *unseen = &dev->unseen;
@@ -208,8 +208,8 @@ void layer_check_forget(struct layer_device *dev, const struct layer_written *wr
     }
 }
 
-/* Optimal images have no layout that could be compared, depth and stencil have bits that mean nothing, and acceleration
- * structures are the driver's own. */
+/* Optimal images have no layout that could be compared, depth and stencil have undefined bits, and acceleration
+ * structures are specific to the driver. */
 static bool can_be_checked(const struct lap_object *record, bool *out_coherent)
 {
     const struct layer_buffer *buffer = (const struct layer_buffer *)record;
@@ -221,7 +221,8 @@ static bool can_be_checked(const struct lap_object *record, bool *out_coherent)
     return image->info.tiling == VK_IMAGE_TILING_LINEAR && !FormatIsDepthOrStencil(image->info.format);
 }
 
-/* What the program has not mapped nobody but the device can write. Neither is what lies elsewhere piece by piece. */
+/* Whether full_checks.h checks the object: sparse objects, unmapped memory, which only the device can write, and
+ * objects that can't be checked here. */
 static bool is_read_back(struct lap_memobj *object)
 {
     struct lap_memobj_place place = lap_memobj_place(object);
@@ -259,7 +260,7 @@ void layer_check_written(struct layer_device *dev, const struct layer_submission
         remember(dev, rest);
 }
 
-/* Of one range all that lies in [begin, end) of the memory. */
+/* The part of one range in [begin, end) of the memory. */
 static void check_visible_range(struct layer_device *dev, struct lap_memobj *object, uint32_t i,
                                 const struct lap_mem *mem, uint64_t begin, uint64_t end)
 {

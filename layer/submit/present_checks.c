@@ -71,14 +71,14 @@ static void write_screenshot(const struct picture *picture, uint64_t frame, uint
         lap_log(&layer.log, LAP_LOG_WARNING, "no screenshot: %s", lap_error_message());
 }
 
-/* Its image is on the display, and in one layout, from the first present on. */
+/* The image is on the display, and in one layout, from the first present on. */
 static bool is_shared(VkPresentModeKHR mode)
 {
     return mode == VK_PRESENT_MODE_SHARED_DEMAND_REFRESH_KHR || mode == VK_PRESENT_MODE_SHARED_CONTINUOUS_REFRESH_KHR;
 }
 
-/* The first picture waits for what the present waits for, and signals it again when it is done. The others come later
- * on the same queue, and the copy of the first was waited for. */
+/* The first picture waits for the present's semaphores, and signals them again when it is done. The others follow on
+ * the same queue, after the layer has waited for the first copy. */
 static bool read_picture(struct layer_device *dev, const struct layer_queue *queue, const VkPresentInfoKHR *info,
                          bool *waited, struct picture *picture)
 {

@@ -11,7 +11,7 @@
 
 /* ---- tiles ---- */
 
-/* What the driver says of an image's tiles, and the size of one. */
+/* The driver's sparse requirements of an image, and the size of a tile. */
 struct tiling {
     VkMemoryRequirements memory;
     VkSparseImageMemoryRequirements *aspects;
@@ -89,7 +89,7 @@ VkDeviceSize layer_sparse_tile_bytes(struct layer_device *dev, const struct laye
 
 /* ---- creation ---- */
 
-/* Pages come later; but of a driver that wants none that the program could map it is known at once. */
+/* Pages are bound later; but if no required memory type is mappable, that is known at once. */
 static bool is_device_only(const struct layer_device *dev, uint32_t type_bits)
 {
     const VkPhysicalDeviceMemoryProperties *memory = &dev->physical_device->memory;
@@ -311,7 +311,7 @@ void layer_sparse_bind(struct layer_device *dev, const VkBindSparseInfo *info)
     }
 }
 
-/* ---- what is bound ---- */
+/* ---- current binds ---- */
 
 static bool add_range(struct layer_sparse_binds *binds, const struct layer_sparse_place *place, VkDeviceSize end,
                       VkSparseMemoryBindFlags flags)

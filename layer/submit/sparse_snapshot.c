@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Places that sparse objects had when work was submitted that writes there. */
+/* Former places of sparse objects that submitted work still writes to. */
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -7,7 +7,7 @@
 
 #define SNAPSHOT_NUMBERS ((layer_resource)1 << 63) /* records are never counted so far */
 
-/* A number for where the range lies now; 0: it is nowhere, or memory ran out (the recording stops). */
+/* A number for the current place of the range; 0: it has none, or out of memory (the recording stops). */
 static layer_resource take_snapshot(struct layer_device *dev, const struct layer_written *range)
 {
     struct lap_memobj *object = layer_resource_get(dev, range->resource), *copy;
@@ -29,8 +29,8 @@ static layer_resource take_snapshot(struct layer_device *dev, const struct layer
     return number;
 }
 
-/* Takes `range` out of number i of the submission's ranges; what is left and right of it stays, and what is in it
- * belongs to `number` from now on (0: to nobody). False when out of memory. */
+/* Takes `range` out of number i of the submission's ranges; the rest on both sides stays, and the taken range belongs
+ * to `number` from now on (0: dropped). False when out of memory. */
 static bool move_part(struct layer_submission *submission, uint32_t i, const struct layer_written *range,
                       layer_resource number)
 {
@@ -43,7 +43,7 @@ static bool move_part(struct layer_submission *submission, uint32_t i, const str
     old.offset = part.offset + part.bytes;
     old.bytes = old_end - old.offset;
     part.resource = number;
-    part.check = false; /* a replay would look where the object lies by then */
+    part.check = false; /* a replay would read the object's new place */
     return (!old.bytes || layer_submission_wrote(submission, old)) &&
            (!number || layer_submission_wrote(submission, part));
 }

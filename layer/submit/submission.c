@@ -127,8 +127,8 @@ void layer_submission_writes_to(struct layer_device *dev, const struct layer_sub
     }
 }
 
-/* What running work writes may not be compared, unless it can't have begun; what it wrote is the device's once it is
- * not running any more. */
+/* Updates memory tracking: memory that running ungated work writes is not compared; the writes of other work count as
+ * device writes. */
 static void tell_tracker(struct layer_device *dev, bool cancelled)
 {
     lap_touched_reset(&dev->submitted);
@@ -151,7 +151,7 @@ static void tell_tracker(struct layer_device *dev, bool cancelled)
     lap_memtrack_device_busy(dev->memtrack, &dev->batch.ranges, true);
 }
 
-/* False: nothing goes on that was gated. */
+/* False: no gated work was released. */
 static bool open_gates(struct layer_device *dev)
 {
     uint64_t oldest;
@@ -161,7 +161,7 @@ static bool open_gates(struct layer_device *dev)
     return oldest != UINT64_MAX;
 }
 
-/* What the host wrote so far is sent, and what went on becomes the device's. */
+/* Writes packets of all host writes; then the memory of released work belongs to the device. */
 static void send_and_begin(struct layer_device *dev)
 {
     layer_emit_updates(dev, NULL);
@@ -218,7 +218,8 @@ static void merge_written(struct layer_submission *submission)
     submission->written_count = kept + 1;
 }
 
-/* The next one on the same queue, of which as much is known. What is gated stays apart: it begins when it may. */
+/* The next submission on the same queue in the same state. Gated submissions are never merged: they begin
+ * separately. */
 static struct layer_submission *successor(const struct layer_submission *submission)
 {
     struct layer_submission *next = submission->next;
@@ -306,9 +307,8 @@ static void learn_point(struct layer_device *dev, const struct layer_point *poin
                 learn_through(dev, s->queue, s->serial, s->signals[i].partial ? LAYER_SEEN : state);
 }
 
-/* Whether a range that finished work wrote holds something else by now, or may at any moment: work that may still be
- * running writes there as well, or later work wrote what is not the same in every run. What is gated has not begun in a
- * replay either. */
+/* True if unfinished work also writes the range, or if later work wrote contents there that differ between runs. Gated
+ * work does not count: it has not begun in a replay either. */
 bool layer_submission_may_differ(const struct layer_device *dev, const struct layer_submission *submission,
                                  const struct layer_written *range)
 {
@@ -358,8 +358,8 @@ static void check(struct layer_device *dev)
     }
 }
 
-/* What shaders stored through addresses is found before the host can store there again, perhaps what was there before;
- * then nobody could find either. */
+/* Finds stores of shaders through addresses before the host can write there again: if it restored the old bytes,
+ * neither write could be found. */
 static void look_anywhere(struct layer_device *dev)
 {
     bool any = false;
@@ -374,7 +374,7 @@ static void look_anywhere(struct layer_device *dev)
     layer_emit_updates(dev, NULL);
 }
 
-/* The mutex is held until all is done: a thread that learns the same a moment later must find it done. */
+/* The mutex is held to the end: another thread that learns of the same work must find it handled. */
 static void retire(struct layer_device *dev)
 {
     struct layer_submission *before = NULL, **link = &dev->submissions;
@@ -383,7 +383,7 @@ static void retire(struct layer_device *dev)
     tell_tracker(dev, false);
     if (checking)
         check(dev);
-    if (dev->gated_count && open_gates(dev)) /* by a signal that nobody knew of */
+    if (dev->gated_count && open_gates(dev)) /* released by an unknown signal */
         send_and_begin(dev);
     look_anywhere(dev);
     while (*link) {

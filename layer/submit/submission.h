@@ -14,7 +14,7 @@ struct layer_point {
     uint64_t semaphore; /* key of the record: external_sync.h */
     uint64_t handle;
     uint64_t value;
-    bool partial; /* signalled when some stages were done, others may go on */
+    bool partial; /* signalled when some stages were done; others may still run */
 };
 
 /* A wait for an event that the host sets (host_gate.h). */
@@ -34,23 +34,23 @@ static inline bool layer_written_overlap(const struct layer_written *a, const st
     return a->resource == b->resource && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
 
-/* In ascending order of what the program knows. */
+/* The program's knowledge of the work, in ascending order. */
 enum layer_submission_state {
     LAYER_RUNNING,
-    LAYER_SEEN,    /* it may know of a part: some stages have signalled, or an event or a query shows it */
-    LAYER_FINISHED /* it has waited for all of it, and so does a replay */
+    LAYER_SEEN,    /* some of it may be known to be done: by a signal of some stages, an event or a query */
+    LAYER_FINISHED /* the program has waited for all of it, and so does a replay */
 };
 
-/* One batch of a vkQueueSubmit, or what stands between two waits for events of the host in it. Those that are seen but
- * not finished are kept to be checked (capture --verify). */
+/* One batch of a vkQueueSubmit, or the part of it between two waits for events of the host. Seen but unfinished
+ * submissions are kept to be checked (capture --verify). */
 struct layer_submission {
     struct layer_submission *next;
     VkQueue queue;
     uint64_t serial;
     uint64_t fence; /* key of the record (external_sync.h); 0: none, or reset since */
     enum layer_submission_state state;
-    bool anywhere; /* its shaders may store at unknown places, and nobody has looked for that yet */
-    bool absorbed; /* memory tracking knows that the device does not write any more */
+    bool anywhere; /* its shaders may store at unknown places, and these were not searched yet */
+    bool absorbed; /* memory tracking has been notified that its device writes are over */
     bool gated;    /* it can't have begun: host_gate.h */
     struct layer_progress_queries progress_queries;
     struct layer_point *signals, *waits;
@@ -68,34 +68,33 @@ bool layer_submission_gate(struct layer_submission *submission, struct layer_hos
 bool layer_submission_wrote(struct layer_submission *submission, struct layer_written written);
 /* Keeps the list short. After a submission was filled in. */
 void layer_submission_end(struct layer_device *dev);
-/* Adds what it writes. */
+/* Adds the memory that it writes. */
 void layer_submission_writes_to(struct layer_device *dev, const struct layer_submission *submission,
                                 struct lap_touched *touched);
-/* Something was signalled that gated work may have waited for (host_gate.h): everything that the host wrote is sent,
- * and what the work writes is the device's from now on. */
+/* A signal may have released gated work (host_gate.h): writes packets of all host writes; from now on the memory that
+ * the work writes counts as written by the device. */
 void layer_submission_let_go(struct layer_device *dev);
 /* True when the submit with this serial is not known to be finished. */
 bool layer_submission_is_running(const struct layer_device *dev, uint64_t serial);
-/* The last submission that signals a semaphore, or the fence, by key (external_sync.h); serial 0: none is known to run.
- */
+/* The last submission that signals a semaphore, or the fence, by key (external_sync.h); serial 0: none is running. */
 struct layer_work layer_submission_of_semaphore(const struct layer_device *dev, uint64_t key);
 struct layer_work layer_submission_of_fence(const struct layer_device *dev, uint64_t key);
-/* The layer itself has waited for the queue, and a replay does so, too: as if the program had learnt it. Under
- * verify_mutex only. */
+/* The layer itself has waited for the queue, and a replay does so, too: the work counts as waited for by the program.
+ * Under verify_mutex only. */
 void layer_submission_waited(struct layer_device *dev, VkQueue queue);
 /* The device is idle: all of its work is finished. Under verify_mutex only. */
 void layer_submission_idle(struct layer_device *dev);
-/* Whether a range that finished work wrote holds something else by now, or will. */
+/* Whether other work may have changed a range that finished work wrote, or may still change it. */
 bool layer_submission_may_differ(const struct layer_device *dev, const struct layer_submission *submission,
                                  const struct layer_written *range);
 /* True when work that the program has not waited for writes some of the range. */
 bool layer_submission_writes(const struct layer_device *dev, const struct layer_written *range);
-/* sparse_snapshot.c. A range of an object is about to get other memory: work that is not known to be finished goes on
- * writing where it lies now. Such places are kept, under numbers of their own, until the work is finished. */
+/* sparse_snapshot.c. A range of an object is about to get other memory, but unfinished work still writes to the current
+ * memory. Such places are kept, under numbers of their own, until the work is finished. */
 void layer_submission_moves(struct layer_device *dev, const struct layer_written *range);
-/* Drops the places that no work writes any more (all: those that work writes as well). */
+/* Drops the places that no work writes any more (all: every place). */
 void layer_sparse_snapshots_release(struct layer_device *dev, bool all);
-/* The driver refused it: nothing of the serials [first, last] will happen. */
+/* The driver rejected the submit: drops the submissions with serials [first, last]. */
 void layer_submission_cancel(struct layer_device *dev, uint64_t first, uint64_t last);
 
 #endif

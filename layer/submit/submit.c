@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vkQueueSubmit and its kin: what the host wrote goes in front of the work that may read it. */
+/* vkQueueSubmit and similar commands: packets of host writes are written before the work that may read them. */
 #include "layer/submit/submit.h"
 #include "codegen/support/chain.h"
 
@@ -32,9 +32,9 @@ struct gathering {
     struct layer_device *dev;
     VkQueue queue;
     uint64_t first_serial, last_serial;
-    struct layer_submission *submission; /* of the batch; NULL: nobody needs to know when it finishes */
+    struct layer_submission *submission; /* of the batch; NULL: its end need not be known */
     bool gated;                          /* the batch can't begin yet: host_gate.h */
-    bool lets_go;                        /* what is gated may wait for some of its signals */
+    bool lets_go;                        /* gated work may wait for some of its signals */
     bool failed;
     bool ends_frame; /* the program says so */
 };
@@ -47,7 +47,7 @@ static void gather_begin(struct gathering *g, struct layer_device *dev, VkQueue 
     lap_touched_reset(&dev->submitted);
 }
 
-/* The batch, or what comes next of it, has a record. */
+/* Makes sure that the batch, or its current part, has a record. */
 static void need_record(struct gathering *g)
 {
     if (!g->submission)
@@ -56,7 +56,7 @@ static void need_record(struct gathering *g)
         layer_host_gate_shut(g->dev, g->submission);
 }
 
-/* A batch, or what stands in it behind a wait for an event. */
+/* Begins a batch, or the part of it after a wait for an event. */
 static void begin_record(struct gathering *g)
 {
     g->dev->submit_serial++;
@@ -82,14 +82,14 @@ static bool overlaps(const struct lap_touched *list, const struct lap_touched_ra
     return false;
 }
 
-/* Whether what nobody writes in an image is the same in every run: what the host wrote is, and so are the zeroes that
- * new memory begins with, but not what work left there that wrote no definite values, nor what others left. */
+/* Whether unwritten bytes of an object are the same in every run: host writes and the zeroes of new memory are;
+ * indefinite results of earlier work and contents of other objects are not. */
 static bool is_steady(struct lap_memobj *object)
 {
     const struct layer_image *image = lap_memobj_user(object);
     if (layer.options.verify_all && image->object.type == GEN_HANDLE_VkBuffer) {
         struct lap_memobj_place place = lap_memobj_place(object);
-        /* Of what can be mapped, a replay gets what others left there. */
+        /* For mapped memory, a replay also gets the contents that other objects left. */
         return (place.mem && lap_mem_mapped(place.mem)) ||
                (((const struct layer_buffer *)image)->cleared && !lap_memobj_shares(object));
     }
@@ -119,7 +119,7 @@ static layer_resource resource_of(const struct lap_memobj *object)
                                                : layer_resource_of_image((const struct layer_image *)record);
 }
 
-/* What is gated writes nothing before it begins. Whatever is pending there has no need to wait for that. */
+/* Gated work writes nothing before it begins, so pending host writes there need not wait for it. */
 static bool append_as_read(struct lap_touched *touched, const struct lap_touched *gated)
 {
     bool ok = true;
@@ -129,8 +129,8 @@ static bool append_as_read(struct lap_touched *touched, const struct lap_touched
     return ok;
 }
 
-/* After the commands. Most work writes nothing that the host can see; then, as long as nothing is outstanding, it
- * leaves no record. */
+/* After the commands. Most work writes nothing that the host can see; if no other work is outstanding, it needs no
+ * record. */
 static void end_record(struct gathering *g)
 {
     struct layer_device *dev = g->dev;
@@ -161,7 +161,7 @@ static void end_record(struct gathering *g)
         g->failed = true;
 }
 
-/* What comes next waits for an event that the host has yet to set; what came before it does not. */
+/* Later commands wait for an event that the host has not set yet; earlier ones do not. */
 static void wait_for_host(struct gathering *g, struct layer_host_gate gate)
 {
     const struct lap_touched *batch = &g->dev->batch.ranges;
@@ -230,7 +230,7 @@ static void set_signalled(struct layer_device *dev, struct layer_semaphore *reco
         lap_map_each(dev->maps[GEN_HANDLE_VkSemaphore], set_same, &signalled);
 }
 
-/* What was imported until the next wait is the semaphore's no more. */
+/* A temporarily imported payload ends with the wait. */
 static void give_back(struct layer_device *dev, struct layer_semaphore *record)
 {
     set_signalled(dev, record, false);
@@ -313,7 +313,7 @@ static void gather_updates(struct gathering *g)
 {
     if (g->failed)
         layer_stop("out of memory");
-    /* As when the host signals: the work that waited for it reads what was written after it was submitted. */
+    /* As when the host signals: the released work reads host writes that came after its submit. */
     if (g->lets_go && g->dev->gated_count && layer_host_gate_open(g->dev, &g->dev->submitted) < g->first_serial)
         g->dev->submitted.everything = true;
     lap_touched_seal(&g->dev->submitted);
@@ -321,8 +321,8 @@ static void gather_updates(struct gathering *g)
         layer_emit_updates(g->dev, &g->dev->submitted);
 }
 
-/* The packet was written before the mutex is given back, so packets of submits stand in the order of their updates.
- * From here on the device may be at work. */
+/* The packet is written before the mutex is released, so packets of submits have the order of their updates. From here
+ * on the device may run the work. */
 static void gather_end(struct gathering *g)
 {
     struct layer_device *dev = g->dev;
@@ -509,7 +509,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueueSubmit2(VkQueue queue, uint32_t subm
     return capture_submit(&kind, &(struct submit){queue, submitCount, pSubmits, fence});
 }
 
-/* There are no updates, but for work that goes on because of the signals. */
+/* There are no updates, except for work that the signals release. */
 static void gather_sparse(struct gathering *g, const struct submit *submit, uint32_t number)
 {
     const VkBindSparseInfo *info = (const VkBindSparseInfo *)submit->infos + number;
@@ -551,7 +551,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueueBindSparse(VkQueue queue, uint32_t b
 
 /* ---- presents ---- */
 
-/* A present writes nothing and holds nothing up, whatever it waits for. */
+/* A present writes no memory and delays no later work, even if it waits. */
 static void present_waits(struct gathering *g, const VkPresentInfoKHR *info, VkQueue queue)
 {
     struct layer_point point;
@@ -597,9 +597,9 @@ void layer_work_finished_present(struct layer_device *dev, VkSwapchainKHR swapch
         layer_work_finished_work(dev, work);
 }
 
-/* Where the driver says that the swapchain is out of date or lost the waits happen all the same. A fence of the present
- * (VK_EXT_swapchain_maintenance1) is signalled after these waits, whatever else the queue does:
- * it stands on a queue of its own, named by itself. */
+/* If the swapchain is out of date or lost, the waits still happen. A fence of the present
+ * (VK_EXT_swapchain_maintenance1) is signalled after these waits, independent of other work on the queue: so it is
+ * recorded on a separate queue, named by the fence. */
 void layer_submit_present(struct layer_device *dev, VkQueue queue, const VkPresentInfoKHR *info)
 {
     const VkSwapchainPresentFenceInfoEXT *fences =
@@ -661,7 +661,7 @@ void hook_before_ReleaseSwapchainImagesEXT(struct layer_device *dev, VkDevice de
 }
 #endif
 
-/* ---- the host lets submitted work go on: what it wrote in between is read by that work ---- */
+/* ---- the host releases submitted work, which reads the host writes until then ---- */
 
 void hook_before_SignalSemaphore(struct layer_device *dev, VkDevice device, const VkSemaphoreSignalInfo *pSignalInfo)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * submit: submitted work that the program does not yet know to be finished, and what is done when it learns so: what
- * the device wrote into host-visible memory is no host write, and capture --verify notes its hash.
+ * submit: submitted work that the program does not yet know to be finished. When it learns so, device writes to
+ * host-visible memory are not taken for host writes, and capture --verify notes their hashes.
  *
- * Finished is known of a submission when it is known of a later one on the same queue, or of one that waited for a
- * semaphore which it signalled. Nothing is done twice, and the oldest submissions are folded together when a program
- * never asks.
+ * A submission is known to be finished if a later one on the same queue is, or one that waited for a semaphore which it
+ * signalled. Each submission is handled once, and the oldest ones are merged if a program never asks.
  */
 #ifndef LAP_LAYER_SUBMIT_H
 #define LAP_LAYER_SUBMIT_H
@@ -19,14 +18,13 @@ void layer_work_finished_work(struct layer_device *dev, struct layer_work work);
 void layer_work_finished_queue(struct layer_device *dev, VkQueue queue);
 void layer_work_finished_device(struct layer_device *dev);
 
-/* The program has found an event set or queries available: it may know that what was submitted before these commands is
- * done, and that the work they are in goes on. From here on what the host stores is looked for there. */
+/* The program has found an event set or queries available: it may know that earlier commands are done while the rest of
+ * the submission still runs. From here on memory tracking looks for host writes to their memory. */
 void layer_work_finished_indirectly(struct layer_device *dev, struct layer_progress_query what);
 
-/* A present that is about to be handed to the driver: an idle queue also means that its waits are over. */
-/* The program has an image of the swapchain; semaphore: is or will be signalled; or null. Under
- * submit_mutex. */
+/* The program has acquired an image of the swapchain; semaphore: of the acquire, or null. Under submit_mutex. */
 void layer_submit_acquired(struct layer_device *dev, VkSwapchainKHR swapchain, uint32_t image, VkSemaphore semaphore);
+/* Before a present is passed to the driver: an idle queue also means that its waits are over. */
 void layer_submit_present(struct layer_device *dev, VkQueue queue, const VkPresentInfoKHR *info);
 
 /* The program has waited for the present with this id, or a later one. After the packet. */
