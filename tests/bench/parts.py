@@ -21,7 +21,7 @@ from workloads import Figure, Sample
 
 PROBE = "VK_LAYER_LAPILLI_TEST_frames"
 WARM = 5  # frames of the beginning that don't count
-WRITTEN = re.compile(r"what there is was written in (\d+) ms")
+WRITTEN = re.compile(r"the living objects were written in (\d+) ms")
 
 
 @dataclass

@@ -233,7 +233,7 @@ def repair_keeps_what_is_behind_damage(context: Context) -> None:
     tail.write_bytes(b"no tail file" * 1000)
     trace.write_bytes(whole)
     done = repair(context, expect=1)
-    check("may have what the trace lacks" in done.err and trace.read_bytes() == whole, done.text)
+    check("may have calls that the trace lacks" in done.err and trace.read_bytes() == whole, done.text)
     tail.write_bytes(kept)
     repair(context)
     check_finished(context, None, "repair")

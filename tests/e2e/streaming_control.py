@@ -168,7 +168,7 @@ def strangers_at_the_address_of_commands_are_turned_away(context: Context) -> No
     process = running(context, "--control", UNIX)
     commanded(context)
     done = context.run(capturing(context, UNIX, *app(context, *TRIANGLE)))
-    check("nothing is recorded" in done.err and "the receiver has nothing for this" in done.err, done.err)
+    check("nothing is recorded" in done.err and "the receiver takes no such connection" in done.err, done.err)
     check(state(context, UNIX)["state"] == "recording", "it is not recorded any more")
     done = context.run([context.program("lapilli"), "capture", "--control", UNIX, "--", "true"], expect=2)
     check("already in use" in done.err, done.err)

@@ -48,7 +48,7 @@ UNIT_TEST(a_description_short_of_memory_is_left_out)
         if (whole)
             CHECK(strcmp(said, WHOLE) == 0);
         else
-            CHECK(read(ends[0], line, sizeof line - 1) > 0 && strstr(line, "no memory for what the trace would say of "
+            CHECK(read(ends[0], line, sizeof line - 1) > 0 && strstr(line, "no memory for the trace's description of "
                                                                            "the machine"));
     }
     CHECK(failed > 8); /* each member was without once */

@@ -348,7 +348,7 @@ UNIT_TEST(the_tail_file_of_another_trace_stays)
     tail.data[9] ^= 0xff;
     store_file(trace_tail_path, tail.data, tail.bytes);
     CHECK_EQ_INT(finish(false, &result), LAP_OK);
-    CHECK(result.outcome == LAP_FINISH_REFUSED && strstr(lap_error_message(), "may have what the trace lacks"));
+    CHECK(result.outcome == LAP_FINISH_REFUSED && strstr(lap_error_message(), "may have calls that the trace lacks"));
     free(tail.data);
 }
 
