@@ -174,9 +174,17 @@ class Context:
         return [json.loads(line) for line in out.splitlines()]
 
 
+FILE_HEADER_BYTES = 40
+
+
+def is_finished(trace: Path) -> bool:
+    """Whether a recording is over: the file has more than its header, and no tail file. One that only begins has neither yet."""
+    return trace.stat().st_size > FILE_HEADER_BYTES and not Path(f"{trace}.tail").exists()
+
+
 def chunks_of(trace: bytes | bytearray, kind: int) -> list[int]:
     """Where the chunks of a kind begin (docs/format.md)."""
-    at, found = 40, []
+    at, found = FILE_HEADER_BYTES, []
     while at + 72 <= len(trace):
         if trace[at + 4] == kind:
             found.append(at)

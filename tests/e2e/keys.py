@@ -13,7 +13,7 @@ import time
 from contextlib import contextmanager
 from typing import Callable, Iterator
 
-from e2e.cases import LAYER, OTHER_DRIVERS, VALIDATION, Cases, Context, Skip, check, check_no_validation_message, check_verified, patience, display, validation_layer
+from e2e.cases import LAYER, OTHER_DRIVERS, VALIDATION, Cases, Context, Skip, check, check_no_validation_message, check_verified, is_finished, patience, display, validation_layer
 from e2e.present import wait_for, weston, xvfb
 
 CASES = Cases()
@@ -70,7 +70,7 @@ class Recorded:
             self.run(1, 0.01)
 
     def until_traces(self, count: int) -> None:
-        self.until(lambda: len(self.names()) >= count and not any((self.context.folder / f"{n}.tail").exists() for n in self.names()), f"not {count} traces")
+        self.until(lambda: len(self.names()) >= count and all(is_finished(self.context.folder / n) for n in self.names()), f"not {count} traces")
 
     def names(self) -> list[str]:
         return sorted(p.name for p in self.context.folder.glob("*.lapilli"))

@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from typing import Callable, Collection
 
-from e2e.cases import OTHER_DRIVERS, VALIDATION, Cases, Context, Program, Skip, check, check_no_validation_message, check_verified, child_of, patience, prepare, prepare_on, programs, \
+from e2e.cases import OTHER_DRIVERS, VALIDATION, Cases, Context, Program, Skip, check, check_no_validation_message, check_verified, child_of, is_finished, patience, prepare, prepare_on, programs, \
     validation_layer
 from e2e.finish import endless
 from e2e.torture import LAYER_FILES, calls, faults
@@ -264,7 +264,7 @@ def finish(process: subprocess.Popen) -> None:
 
 def until(context: Context, count: int) -> None:
     end = time.monotonic() + patience(60)
-    while len(names(context)) < count or any((context.folder / f"{name}.tail").exists() for name in names(context)):
+    while len(names(context)) < count or not all(is_finished(context.folder / name) for name in names(context)):
         check(time.monotonic() < end, f"{count} traces are not there: {names(context)}")
         time.sleep(0.05)
 
@@ -520,7 +520,7 @@ def programs_that_change_their_folder_keep_their_last_frames(context: Context) -
     while len(names(context)) < 2:
         check(time.monotonic() < end, "there is no second file")
         run_frames(process, 1)
-    done = [name for name in names(context) if not (context.folder / f"{name}.tail").exists()]
+    done = [name for name in names(context) if is_finished(context.folder / name)]
     (context.folder / "mine").rename(context.folder / done[0])
     run_frames(process, 200)
     finish(process)
