@@ -194,12 +194,15 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateImage(VkDevice device, const VkImag
     bool readable;
     const VkImageCreateInfo *info = layer_verify_all_image(dev, pCreateInfo, &with_usage, &readable);
     VkResult result = layer_backing_create_image(dev, info, pAllocator, pImage, &backing);
-    struct layer_image *image = result >= 0 ? LAYER_ADD(dev, VkImage, *pImage) : NULL;
+    struct layer_image *image;
     struct layer_image_modifier modifier;
     /* A replay of a part writes the image's contents, so it needs the added usage. */
     const VkImageCreateInfo *recorded = layer.options.parts.on ? info : pCreateInfo;
     struct lap_enc *enc;
 
+    if (result >= 0 && LAYER_GET(dev, VkImage, *pImage))
+        layer_swapchain_end_retired_image(dev, *pImage);
+    image = result >= 0 ? LAYER_ADD(dev, VkImage, *pImage) : NULL;
     if (result >= 0)
         recorded = layer_image_modifier_record(dev, *pImage, recorded, &modifier);
     layer_note_image_format(pCreateInfo->format);

@@ -13,6 +13,10 @@
 void layer_image_track(struct layer_device *dev, struct layer_image *image);
 /* Tracks a presentable image, which has no memory, so that work on it is known where parts of the run are recorded. */
 void layer_image_track_presentable(struct layer_device *dev, struct layer_image *image);
+/* A driver may free images of a retired swapchain, and give their handles to new images before the program destroys
+ * the swapchain ("WSI Swapchain", vkCreateSwapchainKHR). Ends the record of such an image. Call it before a new record
+ * is added for a handle that has one. */
+void layer_swapchain_end_retired_image(struct layer_device *dev, VkImage handle);
 /* Before the record is freed. */
 void layer_image_untrack(struct layer_device *dev, struct layer_image *image);
 

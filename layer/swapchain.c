@@ -28,6 +28,47 @@ static bool can_be_copied(struct layer_device *dev, const VkSwapchainCreateInfoK
            (capabilities.supportedUsageFlags & VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
 }
 
+/* Before the driver creates the swapchain that replaces it. It is retired even if that fails. */
+static void retire(struct layer_device *dev, VkSwapchainKHR old)
+{
+    struct layer_swapchain *record = LAYER_GET(dev, VkSwapchainKHR, old);
+
+    if (!record)
+        return;
+    pthread_mutex_lock(&dev->verify_mutex);
+    record->retired = true;
+    pthread_mutex_unlock(&dev->verify_mutex);
+}
+
+/* Ends the record of an image, if it still is one of this swapchain. Under verify_mutex, so that no part begins. */
+static void end_image(struct layer_device *dev, VkSwapchainKHR swapchain, VkImage handle)
+{
+    struct layer_image *image = LAYER_GET(dev, VkImage, handle);
+
+    if (!image || image->swapchain != swapchain)
+        return;
+    layer_image_untrack(dev, image);
+    layer_object_remove(dev, GEN_HANDLE_VkImage, gen_u64_VkImage(handle));
+}
+
+/* Under verify_mutex. */
+static void end_retired_image(struct layer_device *dev, VkImage handle)
+{
+    const struct layer_image *image = LAYER_GET(dev, VkImage, handle);
+    const struct layer_swapchain *owner =
+        image && image->swapchain ? LAYER_GET(dev, VkSwapchainKHR, image->swapchain) : NULL;
+
+    if (owner && owner->retired)
+        end_image(dev, image->swapchain, handle);
+}
+
+void layer_swapchain_end_retired_image(struct layer_device *dev, VkImage handle)
+{
+    pthread_mutex_lock(&dev->verify_mutex);
+    end_retired_image(dev, handle);
+    pthread_mutex_unlock(&dev->verify_mutex);
+}
+
 /* Asks for images that can be read back where that is wanted; the program's own wish if the driver refuses. */
 static VkResult create(struct layer_device *dev, VkDevice device, const VkSwapchainCreateInfoKHR *info,
                        const VkAllocationCallbacks *allocator, VkSwapchainKHR *out, bool *out_readable)
@@ -63,8 +104,10 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateSwapchainKHR(VkDevice device, const
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     bool readable;
-    VkResult result = create(dev, device, pCreateInfo, pAllocator, pSwapchain, &readable);
+    VkResult result;
 
+    retire(dev, pCreateInfo->oldSwapchain);
+    result = create(dev, device, pCreateInfo, pAllocator, pSwapchain, &readable);
     if (result >= 0)
         remember(dev, pCreateInfo, *pSwapchain, readable);
     layer_note_image_format(pCreateInfo->imageFormat);
@@ -104,8 +147,11 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateSharedSwapchainsKHR(VkDevice device
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     bool changed;
-    VkResult result = create_shared(dev, device, swapchainCount, pCreateInfos, pAllocator, pSwapchains, &changed);
+    VkResult result;
 
+    for (uint32_t i = 0; i < swapchainCount; i++)
+        retire(dev, pCreateInfos[i].oldSwapchain);
+    result = create_shared(dev, device, swapchainCount, pCreateInfos, pAllocator, pSwapchains, &changed);
     for (uint32_t i = 0; i < swapchainCount; i++) {
         if (result >= 0)
             remember(dev, &pCreateInfos[i], pSwapchains[i],
@@ -133,12 +179,10 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroySwapchainKHR(VkDevice device, VkSwapch
         gen_encode_vkDestroySwapchainKHR(enc, device, swapchain, pAllocator);
         layer_packet_end();
     }
-    for (uint32_t i = 0; record && i < record->image_count; i++) {
-        struct layer_image *image = LAYER_GET(dev, VkImage, record->images[i]);
-        if (image)
-            layer_image_untrack(dev, image);
-        layer_object_remove(dev, GEN_HANDLE_VkImage, gen_u64_VkImage(record->images[i]));
-    }
+    pthread_mutex_lock(&dev->verify_mutex);
+    for (uint32_t i = 0; record && i < record->image_count; i++)
+        end_image(dev, swapchain, record->images[i]);
+    pthread_mutex_unlock(&dev->verify_mutex);
     layer_object_remove(dev, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(swapchain));
     dev->vk.DestroySwapchainKHR(device, swapchain, pAllocator);
 }
@@ -173,7 +217,9 @@ static void add_new_images(struct layer_device *dev, VkSwapchainKHR swapchain, u
     }
     record->images = known;
     for (uint32_t i = record->image_count; i < count; i++) {
-        struct layer_image *image = LAYER_ADD(dev, VkImage, images[i]);
+        struct layer_image *image;
+        end_retired_image(dev, images[i]);
+        image = LAYER_ADD(dev, VkImage, images[i]);
         if (image) {
             image->info = image_info(&record->info);
             image->swapchain = swapchain;

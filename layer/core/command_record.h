@@ -174,6 +174,7 @@ struct layer_swapchain {
     VkImage *images;               /* these two under the device's verify_mutex */
     uint32_t image_count;
     bool readable; /* images can be copied from */
+    bool retired;  /* another one has replaced it; under verify_mutex */
     /* The newest presents with an id, and the serial that layer_submit_present gave each; under the device's
      * submit_mutex. */
     struct {

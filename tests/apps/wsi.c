@@ -3,8 +3,9 @@
  * wsi: windows and swapchains as real programs treat them: every present mode, swapchains replaced while they are in
  * use and after a resize, acquiring with a timeout of 0, with a fence, two images at a time that are presented in the
  * other order, two windows in one present, a window that is hidden for a while, images acquired and never presented.
- * With --ask-together threads ask for the images of a swapchain at the same time, which Debian 12's validation layer
- * does not survive every time.
+ * With --replace-late a swapchain is destroyed only when the next one is replaced, after frames in that one: drivers
+ * may give the handles of its images to the next one. With --ask-together threads ask for the images of a swapchain at
+ * the same time, which Debian 12's validation layer does not survive every time.
  */
 #include "common/shot.h"
 
@@ -16,7 +17,7 @@ enum how { WAITING, POLLING, WITH_FENCE, SECOND_COMMAND, HOW_COUNT };
 
 struct view {
     struct app_window window;
-    struct app_swapchain swapchain;
+    struct app_swapchain swapchain, replaced;
     VkPresentModeKHR mode;
     bool stale;
 };
@@ -25,6 +26,7 @@ struct state {
     struct app *app;
     struct app_shot shots[2];
     uint32_t next; /* number of the next picture */
+    bool replaces_late;
 };
 
 static void query(struct app *app, const struct view *view)
@@ -69,10 +71,14 @@ static void destroy_shots(struct state *state)
 static bool renew(struct state *state, struct view *view, uint32_t width, uint32_t height)
 {
     struct app *app = state->app;
+    struct app_swapchain replaced = {0};
+    const struct app_swapchain_request request = {.replaced = state->replaces_late ? &replaced : NULL};
     CHECK_VK(vkDeviceWaitIdle(app->device));
-    if (!app_swapchain_create(app, &view->swapchain, view->window.surface, view->mode,
-                              width ? width : view->window.width, height ? height : view->window.height))
+    if (!app_swapchain_create_with(app, &view->swapchain, view->window.surface, view->mode,
+                                   width ? width : view->window.width, height ? height : view->window.height, &request))
         return false;
+    app_swapchain_destroy(app, &view->replaced);
+    view->replaced = replaced;
     if (!view->swapchain.writable || !view->swapchain.readable)
         app_skip(app, "the swapchain's images can't be copied from and to");
     view->stale = false;
@@ -184,6 +190,7 @@ static void open_view(struct state *state, struct view *view, uint32_t width, ui
 static void close_view(struct state *state, struct view *view)
 {
     CHECK_VK(vkDeviceWaitIdle(state->app->device));
+    app_swapchain_destroy(state->app, &view->replaced);
     app_swapchain_destroy(state->app, &view->swapchain);
     app_window_close(state->app, &view->window);
 }
@@ -330,8 +337,9 @@ static void ask_together(const struct state *state, struct view *view)
 int main(int argc, char **argv)
 {
     static const char *const instance_extensions[] = {"VK_KHR_get_surface_capabilities2", NULL};
-    static bool asks_together;
+    static bool asks_together, replaces_late;
     static const struct app_option options[] = {
+        {"--replace-late", "a swapchain goes when the next one is replaced", &replaces_late, NULL},
         {"--ask-together", "several threads ask for a swapchain's images at once", &asks_together, NULL},
         {0},
     };
@@ -351,6 +359,7 @@ int main(int argc, char **argv)
     if (!app.present)
         app_skip(&app, "there is nothing to do without windows");
     app_device_create(&app, NULL);
+    state.replaces_late = replaces_late;
     create_shots(&state);
     open_view(&state, &first, 320, 240);
     query(&app, &first);

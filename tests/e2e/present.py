@@ -14,6 +14,7 @@ import signal
 import subprocess
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Callable, Iterator
 
 from e2e.cases import LAYER, SHAPE, VALIDATION, Cases, Context, Failure, Skip, check, check_no_validation_message, check_verified, patience, display, \
@@ -421,6 +422,21 @@ def displays(arguments: list[str]) -> Callable[[Context], None]:
             check("left out" not in done.text and "not alive" not in done.text, done.text)
             check("refused" not in other.run([other.program("lapilli"), "check", "out.lapilli"]).out, "lapilli check refuses something")
     return run
+
+
+@case
+def images_that_have_the_handles_of_replaced_ones_are_new(context: Context) -> None:
+    """A driver may free images when their swapchain is replaced, and give their handles again before it is destroyed; the null driver does."""
+    context = replace(context, driver=context.build / "tests/null/null_icd.json")
+    for arguments in ([], ["--replace-late"]):
+        context.run([context.app("wsi"), "--no-check", "--window", "headless", *arguments], context.layer_env(LAYER, LAPILLI_FILE="wsi.lapilli"))
+        context.run([context.program("lapilli-replay"), "--strict", "--present", "headless", "wsi.lapilli"])
+        owners: dict[str, str] = {}
+        for line in context.print_lines("wsi.lapilli"):
+            for image in (line["args"].get("pSwapchainImages") or []) if line["name"] == "vkGetSwapchainImagesKHR" else []:
+                check(owners.setdefault(image, line["args"]["swapchain"]) == line["args"]["swapchain"], f"{image} is an image of two swapchains")
+        check(len(set(owners.values())) > 5, f"{len(set(owners.values()))} swapchains")
+        (context.folder / "wsi.lapilli").unlink()
 
 
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Surfaces that nobody sees (VK_EXT_headless_surface), and their swapchains: images come in turn, presented at once. */
+/* Surfaces that nobody sees (VK_EXT_headless_surface), and their swapchains: images come in turn, presented at once.
+ * The images of a swapchain that is replaced go, and their handles come back at once, as some drivers have it. */
 #include <stdlib.h>
 
 #include "tests/layers/shown.h"
@@ -10,6 +11,7 @@ struct swapchain {
     struct null_thing thing; /* its images are the children */
     uint32_t count, next;
     VkImage images[SHOWN_MOST_IMAGES];
+    bool acquired[SHOWN_MOST_IMAGES]; /* stays with its swapchain until that is destroyed */
 };
 
 static struct swapchain *swapchain_of(VkSwapchainKHR handle)
@@ -81,10 +83,18 @@ VKAPI_ATTR VkResult VKAPI_CALL hand_CreateSwapchainKHR(VkDevice device, const Vk
         .samples = VK_SAMPLE_COUNT_1_BIT,
         .usage = pCreateInfo->imageUsage,
     };
-    struct swapchain *swapchain;
+    struct swapchain *swapchain, *old = swapchain_of(pCreateInfo->oldSwapchain);
     if (pCreateInfo->minImageCount > SHOWN_MOST_IMAGES || !(swapchain = calloc(1, sizeof *swapchain)))
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     *pSwapchain = (VkSwapchainKHR)null_make(NULL_TYPE_VkSwapchainKHR, swapchain);
+    for (uint32_t i = 0; old && i < old->count && swapchain->count < pCreateInfo->minImageCount; i++) {
+        uint64_t id = (uint64_t)old->images[i];
+        if (old->acquired[i])
+            continue;
+        swapchain->images[swapchain->count++] = old->images[i];
+        null_pool_remove(&old->thing, id);
+        null_pool_add(&swapchain->thing, NULL_TYPE_VkImage, id);
+    }
     for (; swapchain->count < pCreateInfo->minImageCount; swapchain->count++) {
         VkImage *made = &swapchain->images[swapchain->count];
         VkResult result = hand_CreateImage(device, &image, NULL, made);
@@ -112,6 +122,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hand_AcquireNextImageKHR(VkDevice device, VkSwapc
     if (!it)
         return VK_ERROR_DEVICE_LOST;
     *pImageIndex = it->next;
+    it->acquired[it->next] = true;
     it->next = (it->next + 1) % it->count;
     null_signal((uint64_t)semaphore);
     null_signal((uint64_t)fence);
@@ -127,7 +138,12 @@ VKAPI_ATTR VkResult VKAPI_CALL hand_AcquireNextImage2KHR(VkDevice device, const 
 
 VKAPI_ATTR VkResult VKAPI_CALL hand_QueuePresentKHR(VkQueue queue, const VkPresentInfoKHR *pPresentInfo)
 {
-    for (uint32_t i = 0; pPresentInfo->pResults && i < pPresentInfo->swapchainCount; i++)
-        pPresentInfo->pResults[i] = VK_SUCCESS;
+    for (uint32_t i = 0; i < pPresentInfo->swapchainCount; i++) {
+        struct swapchain *it = swapchain_of(pPresentInfo->pSwapchains[i]);
+        if (it && pPresentInfo->pImageIndices[i] < it->count)
+            it->acquired[pPresentInfo->pImageIndices[i]] = false;
+        if (pPresentInfo->pResults)
+            pPresentInfo->pResults[i] = VK_SUCCESS;
+    }
     return VK_SUCCESS;
 }

@@ -78,8 +78,9 @@ bool app_swapchain_create(const struct app *app, struct app_swapchain *swapchain
  * acquired. */
 struct app_swapchain_request {
     VkSwapchainCreateFlagsKHR flags;
-    const void *next; /* chain for VkSwapchainCreateInfoKHR */
-    bool exact;       /* width and height, whatever the window has */
+    const void *next;               /* chain for VkSwapchainCreateInfoKHR */
+    bool exact;                     /* width and height, whatever the window has */
+    struct app_swapchain *replaced; /* gets the old swapchain, which the caller destroys later; NULL: it is destroyed */
 };
 bool app_swapchain_create_with(const struct app *app, struct app_swapchain *swapchain, VkSurfaceKHR surface,
                                VkPresentModeKHR mode, uint32_t width, uint32_t height,

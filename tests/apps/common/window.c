@@ -122,7 +122,10 @@ bool app_swapchain_create_with(const struct app *app, struct app_swapchain *swap
     swapchain->readable = create.imageUsage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
     swapchain->writable = create.imageUsage & VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     CHECK_VK(vkCreateSwapchainKHR(app->device, &create, NULL, &swapchain->swapchain));
-    app_swapchain_destroy(app, &old);
+    if (request->replaced)
+        *request->replaced = old;
+    else
+        app_swapchain_destroy(app, &old);
 
     CHECK_VK(vkGetSwapchainImagesKHR(app->device, swapchain->swapchain, &swapchain->count, NULL));
     EXPECT_EQ(app, swapchain->count >= create.minImageCount, true);
