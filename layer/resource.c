@@ -36,24 +36,13 @@ static void untrack(struct layer_device *dev, layer_resource resource, struct la
 
 /* ---- buffers ---- */
 
-static VkFlags64 all_usage(const VkBufferCreateInfo *info)
-{
-#ifdef VK_KHR_maintenance5
-    const VkBufferUsageFlags2CreateInfoKHR *usage =
-        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
-    if (usage)
-        return usage->usage;
-#endif
-    return info->usage;
-}
-
 /* Whether all work that may have the buffer reads it only, wherever the work's addresses and descriptors lead. */
 static bool is_only_read(const VkBufferCreateInfo *info)
 {
     const VkFlags64 reads = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
                             VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT |
                             VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
-    return !(all_usage(info) & ~reads) && !(info->flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT);
+    return !(lap_chain_buffer_usage(info) & ~reads) && !(info->flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT);
 }
 
 static void remember_buffer(struct layer_device *dev, const VkBufferCreateInfo *pCreateInfo,
@@ -61,7 +50,7 @@ static void remember_buffer(struct layer_device *dev, const VkBufferCreateInfo *
 {
     buffer->backing = *backing;
     buffer->bytes = pCreateInfo->size;
-    buffer->usage = (VkBufferUsageFlags)all_usage(pCreateInfo);
+    buffer->usage = (VkBufferUsageFlags)lap_chain_buffer_usage(pCreateInfo);
     track(dev, layer_resource_of_buffer(buffer), buffer, buffer->bytes, true, &buffer->memobj);
     if (buffer->memobj && is_only_read(pCreateInfo))
         lap_memobj_only_read(buffer->memobj);

@@ -40,3 +40,15 @@ const uint64_t *lap_chain_present_ids(const VkPresentInfoKHR *info, uint32_t *ou
 #endif
     return *out_count ? ids->pPresentIds : NULL;
 }
+
+uint64_t lap_chain_buffer_usage(const VkBufferCreateInfo *info)
+{
+    /* VkBufferUsageFlags2CreateInfo, which older headers lack */
+    const struct {
+        VkStructureType type;
+        const void *next;
+        uint64_t usage;
+    } *replaced = lap_chain_find(info->pNext, (VkStructureType)1000470006);
+
+    return replaced ? replaced->usage : info->usage;
+}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "codegen/support/chain.h"
 #include "codegen/support/texels.h"
 #include "gen_decode.h"
 #include "gen_reflect.h"
@@ -132,15 +133,7 @@ static void see_buffer(struct slice *s, const VkBufferCreateInfo *info, uint32_t
 
     if (!info)
         return;
-    usage = info->usage;
-    for (const VkBaseInStructure *c = info->pNext; c; c = c->pNext)
-        if (c->sType == (VkStructureType)1000470006) /* VkBufferUsageFlags2CreateInfo, which older headers lack */
-            usage |= ((const struct {
-                         VkStructureType type;
-                         const void *next;
-                         uint64_t usage;
-                     } *)(const void *)c)
-                         ->usage;
+    usage = lap_chain_buffer_usage(info);
     s->objects[object].bytes = info->size;
     s->objects[object].opaque = usage & OPAQUE_USAGE || info->flags & OPAQUE_BUFFERS;
     if (usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) {

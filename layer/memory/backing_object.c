@@ -110,16 +110,6 @@ static const VkBaseInStructure *long_usage(const VkBufferCreateInfo *info)
 #endif
 }
 
-static uint64_t usage_of(const VkBufferCreateInfo *info)
-{
-#if defined(VK_VERSION_1_4) || defined(VK_KHR_maintenance5)
-    const void *usage = long_usage(info);
-    if (usage)
-        return ((const VkBufferUsageFlags2CreateInfoKHR *)usage)->usage;
-#endif
-    return info->usage;
-}
-
 /* Buffers with other structures in the chain (handle types, opaque addresses, video profiles) stay as they are. */
 static bool is_plain_buffer(const VkBufferCreateInfo *info)
 {
@@ -173,7 +163,7 @@ static VkResult create_buffer(struct layer_device *dev, const VkBufferCreateInfo
                               const VkAllocationCallbacks *allocator, VkBuffer *out_buffer,
                               struct layer_backing_object *out_object)
 {
-    const uint64_t key[4] = {1, info->flags, usage_of(info), info->sharingMode};
+    const uint64_t key[4] = {1, info->flags, lap_chain_buffer_usage(info), info->sharingMode};
     VkResult result;
 
     if (is_plain_buffer(info) && find_kind(dev, key, out_object)) {

@@ -223,21 +223,10 @@ static bool is_plain(const VkBufferCreateInfo *info)
     return !first;
 }
 
-static uint64_t usage_of(const VkBufferCreateInfo *info)
-{
-#if defined(VK_VERSION_1_4) || defined(VK_KHR_maintenance5)
-    const VkBufferUsageFlags2CreateInfoKHR *usage =
-        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
-    if (usage)
-        return usage->usage;
-#endif
-    return info->usage;
-}
-
 /* Sizes count by their power of two. Never 0. */
 static uint64_t kind_of(const VkBufferCreateInfo *info)
 {
-    const uint64_t parts[] = {usage_of(info), info->flags, (uint64_t)info->sharingMode,
+    const uint64_t parts[] = {lap_chain_buffer_usage(info), info->flags, (uint64_t)info->sharingMode,
                               info->size ? 63 - (uint64_t)__builtin_clzll(info->size) : 64};
     uint64_t hash = 0x9e3779b97f4a7c15u;
 
@@ -320,7 +309,8 @@ static bool kind_wants_the_same(struct layer_device *dev, const VkBufferCreateIn
 const VkBufferCreateInfo *layer_address_buffer_info(struct layer_device *dev, const VkBufferCreateInfo *asked,
                                                     struct layer_address_buffer *out)
 {
-    if (!dev->addresses.captured || !(usage_of(asked) & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) || !is_plain(asked))
+    if (!dev->addresses.captured || !(lap_chain_buffer_usage(asked) & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) ||
+        !is_plain(asked))
         return asked;
     out->info = *asked;
     out->info.flags |= VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;

@@ -96,18 +96,12 @@ const VkBufferCreateInfo *layer_verify_all_buffer(const VkBufferCreateInfo *info
                                                   bool *out_readable)
 {
     *out_readable = layer.options.reads_back && !(info->flags & VK_BUFFER_CREATE_PROTECTED_BIT);
-    if (!*out_readable || info->usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT)
+    if (!*out_readable || lap_chain_buffer_usage(info) & VK_BUFFER_USAGE_TRANSFER_SRC_BIT)
         return info;
 #ifdef VK_KHR_maintenance5
-    /* It takes the place of usage. */
     if (lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR)) {
-        const VkBufferUsageFlags2CreateInfoKHR *usage =
-            lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
-        *out_readable = usage->usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-        if (*out_readable || !layer.options.parts.on || is_preprocess(usage->usage) || !add_usage(info, changed))
-            return info;
-        *out_readable = true;
-        return &changed->info;
+        *out_readable = !is_preprocess(lap_chain_buffer_usage(info)) && add_usage(info, changed);
+        return *out_readable ? &changed->info : info;
     }
 #endif
     changed->info = *info;

@@ -32,17 +32,6 @@ static const VkStructureType dropped[] = {
 };
 #define DROPPED_COUNT (sizeof dropped / sizeof *dropped)
 
-static uint64_t usage_of(const VkBufferCreateInfo *info)
-{
-#ifdef VK_KHR_maintenance5
-    const VkBufferUsageFlags2CreateInfoKHR *usage2 =
-        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
-    if (usage2)
-        return usage2->usage;
-#endif
-    return info->usage;
-}
-
 /* Adjusts the usage flags. */
 static VkResult create(struct replay_device *dev, VkBufferCreateInfo *info, VkBuffer *out_buffer)
 {
@@ -131,8 +120,8 @@ enum lap_status replay_CreateBuffer(struct replay *r, struct replay_device *dev,
     }
     record->bytes = info->size;
     record->at_address = at_address;
-    record->holds_descriptors = replay_descriptor_buffers_note_buffer(dev, usage_of(info));
-    if (usage_of(info) & VK_BUFFER_USAGE_SHADER_BINDING_TABLE_BIT_KHR)
+    record->holds_descriptors = replay_descriptor_buffers_note_buffer(dev, lap_chain_buffer_usage(info));
+    if (lap_chain_buffer_usage(info) & VK_BUFFER_USAGE_SHADER_BINDING_TABLE_BIT_KHR)
         replay_ray_tracing_note_buffer(dev, info->size);
     return LAP_OK;
 }

@@ -59,6 +59,32 @@ static void create_buffer_by_flags2(const struct app *app, struct app_buffer *bu
     buffer->coherent = app_memory_coherent(app, allocate.memoryTypeIndex);
 }
 
+/* The usage in the chain takes the place of the member: nobody may copy from the buffer. */
+static void fill_unread_buffer(const struct app *app, VkBufferUsageFlags member)
+{
+    const VkBufferUsageFlags2CreateInfoKHR flags = {.sType = VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR,
+                                                    .usage = VK_BUFFER_USAGE_2_TRANSFER_DST_BIT_KHR};
+    const VkBufferCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .pNext = &flags, .size = 1000, .usage = member};
+    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+    VkMemoryRequirements needs;
+    VkCommandBuffer commands;
+    VkDeviceMemory memory;
+    VkBuffer buffer;
+
+    CHECK_VK(vkCreateBuffer(app->device, &info, NULL, &buffer));
+    vkGetBufferMemoryRequirements(app->device, buffer, &needs);
+    allocate.allocationSize = needs.size;
+    allocate.memoryTypeIndex = app_memory_type_for(app, needs.memoryTypeBits, APP_DEVICE);
+    CHECK_VK(vkAllocateMemory(app->device, &allocate, NULL, &memory));
+    CHECK_VK(vkBindBufferMemory(app->device, buffer, memory, 0));
+    commands = app_begin(app);
+    vkCmdFillBuffer(commands, buffer, 0, VK_WHOLE_SIZE, 0x2468ace0);
+    app_run(app, commands);
+    vkDestroyBuffer(app->device, buffer, NULL);
+    vkFreeMemory(app->device, memory, NULL);
+}
+
 /* No module, and flags in the chain. */
 static VkPipeline create_inline_pipeline(const struct app_canvas *canvas)
 {
@@ -245,6 +271,8 @@ static void copy_remaining_layers(const struct app *app, VkFormat format, uint32
 static void run_five(struct state *state)
 {
     draw_with_sized_indices(&state->canvas);
+    fill_unread_buffer(&state->app, 0);
+    fill_unread_buffer(&state->app, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
     ask_layouts(&state->app);
     copy_remaining_layers(&state->app, VK_FORMAT_R8G8B8A8_UNORM, 4);
     copy_remaining_layers(&state->app, VK_FORMAT_A8_UNORM_KHR, 1);

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Callable
 
 from e2e.cases import LAYER, VALIDATION, Cases, Context, Program, Skip, check, check_no_validation_message, check_verified, programs, skip_lacking
@@ -35,6 +36,19 @@ def unread_work_is_checked(context: Context) -> None:
     check(texels == [(1, 1, 0), (1, 0, 1), (1, 1, 1), (1, 0, 0), (2, 0, 0), (4, 0, 0), (1, 0, 0)], f"{texels}")
     # Without --verify nothing is compared, and nothing waits.
     context.run([context.program("lapilli-replay"), "--present", "headless", "out.lapilli"])
+
+
+@case
+def buffers_with_their_usage_in_the_chain_are_checked(context: Context) -> None:
+    """VkBufferUsageFlags2CreateInfo takes the place of the member: the null driver has it."""
+    context = replace(context, driver=context.build / "tests/null/null_icd.json")
+    done = context.run([context.app("upkeep"), "--no-check", "--five"], context.layer_env(LAYER, LAPILLI_VERIFY="all", LAPILLI_FILE="out.lapilli"), expect=None)
+    skip_lacking(done)
+    lines = context.print_lines()
+    filled = {line["args"]["dstBuffer"] for line in lines if line["name"] == "vkCmdFillBuffer" and line["args"]["data"] == 0x2468ace0}
+    checked = {line["args"]["buffer"] for line in lines if line["name"] == "lapilliCheckBuffer"}
+    check(len(filled) == 2 and filled <= checked, f"{filled} of {checked}")
+    check_verified(context.replay())
 
 
 @case
