@@ -120,29 +120,34 @@ static void describe_us(VkPhysicalDeviceToolProperties *tool)
     snprintf(tool->layer, sizeof tool->layer, "%s", LAPILLI_LAYER_NAME);
 }
 
-/* The tools of lower layers come first. */
+/* The tools of lower layers come first. Some drivers have none and leave the count unwritten, so their number is asked
+ * for first. */
 static VkResult tools_with_us(const struct layer_instance *instance, VkPhysicalDevice physical_device, uint32_t *count,
                               VkPhysicalDeviceToolProperties *tools)
 {
+    const PFN_vkGetPhysicalDeviceToolProperties get = instance->vk.GetPhysicalDeviceToolProperties;
     VkResult result = VK_SUCCESS;
-    uint32_t room = *count, others = tools ? room : 0;
+    uint32_t room = *count, there = 0, others;
 
-    if (!instance->vk.GetPhysicalDeviceToolProperties)
-        others = 0;
-    else
-        result = instance->vk.GetPhysicalDeviceToolProperties(physical_device, &others, tools);
+    if (get)
+        result = get(physical_device, &there, NULL);
+    if (result < 0)
+        return result;
+    if (!tools) {
+        *count = there + 1;
+        return VK_SUCCESS;
+    }
+    others = there < room ? there : room;
+    if (others)
+        result = get(physical_device, &others, tools);
     if (result < 0)
         return result;
     *count = others;
-    if (!tools) {
-        *count = others + 1;
-    } else if (result == VK_SUCCESS && others < room) {
-        describe_us(&tools[others]);
-        *count = others + 1;
-    } else {
-        result = VK_INCOMPLETE;
-    }
-    return result;
+    if (others >= room)
+        return VK_INCOMPLETE;
+    describe_us(&tools[others]);
+    *count = others + 1;
+    return VK_SUCCESS;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_GetPhysicalDeviceToolProperties(VkPhysicalDevice physicalDevice,

@@ -113,6 +113,20 @@ static void ask_for_external_semaphores_and_fences(const struct app *app)
     CHECK(!fence_answer.externalFenceFeatures || app_has_extension(app, "VK_KHR_external_fence_fd"));
 }
 
+/* Some drivers have no tools, and leave the count as it is. */
+static void ask_for_tools(const struct app *app)
+{
+    VkPhysicalDeviceToolProperties tools[64];
+    uint32_t count = COUNT_OF(tools);
+
+    for (uint32_t i = 0; i < count; i++)
+        tools[i] = (VkPhysicalDeviceToolProperties){.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TOOL_PROPERTIES};
+    if (app->api_version < VK_API_VERSION_1_3)
+        return;
+    CHECK(vkGetPhysicalDeviceToolProperties(app->physical, &count, tools) == VK_SUCCESS);
+    CHECK(count <= COUNT_OF(tools));
+}
+
 int main(int argc, char **argv)
 {
     static const struct app_program program = {
@@ -127,6 +141,7 @@ int main(int argc, char **argv)
         app_skip(&app, "Vulkan 1.0");
     ask_for_functions(&app);
     name_the_device(&app);
+    ask_for_tools(&app);
     ask_for_external_memory(&app);
     ask_for_external_semaphores_and_fences(&app);
     return app_finish(&app);

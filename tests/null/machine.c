@@ -41,6 +41,14 @@ VKAPI_ATTR VkResult VKAPI_CALL hand_EnumerateDeviceExtensionProperties(VkPhysica
     return give_extensions(null_device_extensions, null_device_extension_count, pPropertyCount, pProperties);
 }
 
+/* It has no tools, and says so to nobody, as some drivers do: the count stays as it was. */
+VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceToolProperties(VkPhysicalDevice physicalDevice,
+                                                                    uint32_t *pToolCount,
+                                                                    VkPhysicalDeviceToolProperties *pToolProperties)
+{
+    return VK_SUCCESS;
+}
+
 /* The registry's newest version, but none whose commands map memory in other ways. */
 static uint32_t api_version(void)
 {
