@@ -4,10 +4,16 @@
  * aside, and the trace's pool continues with another one of the driver's. That one is a spare, or a new one from the
  * same create info. A retired pool becomes a spare once the work is finished and the driver has reset it. So a program
  * that resets a pool with each frame has two or three of the driver's and never waits. A pool with many retired ones
- * waits for the oldest work. One thread. */
+ * waits for the oldest work.
+ *
+ * Drivers differ in the room of a pool: some give more sets than were asked for, and fragmentation is their own. So
+ * sets that don't fit into the driver's pool come from an *overflow pool*, a larger one from the same create info. It
+ * ends with the next reset. One thread. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "gen_replay.h"
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
@@ -17,6 +23,15 @@
 #define MOST_RETIRED 8u   /* per pool; with more, the replay waits for the oldest work */
 #define MOST_KEPT    512u /* largest create info to store; each type of descriptor takes a few bytes */
 
+#define MOST_LARGER  12u                                                 /* doublings of an overflow pool */
+#define CORE_TYPES   ((uint32_t)VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT + 1) /* numbered from 0 */
+
+struct overflow_pool {
+    VkDescriptorPool live;
+    size_t count, capacity;
+    VkDescriptorSet *sets; /* from it, that were not freed */
+};
+
 struct replay_descriptor_pool {
     struct replay_children sets;
     bool used;        /* sets were allocated since creation or the last reset */
@@ -24,6 +39,8 @@ struct replay_descriptor_pool {
     uint32_t retired; /* number of retired pools */
     uint32_t spare_count;
     VkDescriptorPool spares[MOST_RETIRED];
+    struct overflow_pool *overflows;
+    size_t overflow_count, overflow_capacity;
     uint32_t creation_bytes; /* 0: too large to store, so no second pool can be created */
     uint8_t creation[];      /* the body of the create packet */
 };
@@ -83,6 +100,19 @@ static void destroy_spares(struct replay *r, struct replay_device *dev, struct r
         gen_destroy_live(dev, GEN_HANDLE_VkDescriptorPool, gen_u64_VkDescriptorPool(pool->spares[--pool->spare_count]));
 }
 
+/* Sets from them are gone for the trace; work may still use them. */
+static void end_overflows(struct replay *r, struct replay_device *dev, struct replay_descriptor_pool *pool)
+{
+    replay_objects_release(r, pool->overflow_count);
+    for (size_t i = 0; i < pool->overflow_count; i++) {
+        replay_destroy(dev, GEN_HANDLE_VkDescriptorPool, gen_u64_VkDescriptorPool(pool->overflows[i].live));
+        free(pool->overflows[i].sets);
+    }
+    free(pool->overflows);
+    pool->overflows = NULL;
+    pool->overflow_count = pool->overflow_capacity = 0;
+}
+
 static void free_if_over(struct replay_descriptor_pool *pool)
 {
     if (pool->gone && !pool->retired)
@@ -99,6 +129,7 @@ enum lap_status replay_DestroyDescriptorPool(struct replay *r, struct replay_dev
     replay_destroy(dev, GEN_HANDLE_VkDescriptorPool, live);
     if (pool) {
         destroy_spares(r, dev, pool);
+        end_overflows(r, dev, pool);
         replay_children_clear(r, &pool->sets, GEN_HANDLE_VkDescriptorSet);
         replay_children_finish(&pool->sets);
         pool->gone = true;
@@ -128,20 +159,29 @@ static void finish_retired(struct replay *r, struct replay_device *dev, const st
     free_if_over(pool);
 }
 
+/* The arguments with which the trace created the pool. */
+static enum lap_status creation_of(struct replay *r, const struct replay_descriptor_pool *pool,
+                                   struct gen_args_vkCreateDescriptorPool *out)
+{
+    struct lap_dec dec;
+
+    lap_dec_init(&dec, pool->creation, pool->creation_bytes, &r->arena, &r->source);
+    gen_decode_table[GEN_vkCreateDescriptorPool](&dec, out);
+    return dec.status;
+}
+
 /* Creates another pool from the same create info. */
 static enum lap_status make_another(struct replay *r, struct replay_device *dev,
                                     const struct replay_descriptor_pool *pool, VkDescriptorPool *out)
 {
     struct gen_args_vkCreateDescriptorPool args;
-    struct lap_dec dec;
+    enum lap_status status;
 
     if (!pool->creation_bytes)
         return replay_fail(r, "the device is at work, and the descriptor pool can't be made once more");
-    lap_dec_init(&dec, pool->creation, pool->creation_bytes, &r->arena, &r->source);
-    gen_decode_table[GEN_vkCreateDescriptorPool](&dec, &args);
-    if (dec.status != LAP_OK)
-        return dec.status;
-    return replay_result(r, dev->vk.CreateDescriptorPool(dev->live, args.pCreateInfo, NULL, out));
+    status = creation_of(r, pool, &args);
+    return status == LAP_OK ? replay_result(r, dev->vk.CreateDescriptorPool(dev->live, args.pCreateInfo, NULL, out))
+                            : status;
 }
 
 static enum lap_status take_another(struct replay *r, struct replay_device *dev, struct replay_descriptor_pool *pool,
@@ -197,8 +237,130 @@ enum lap_status replay_ResetDescriptorPool(struct replay *r, struct replay_devic
     if (status != LAP_OK)
         return status;
     pool->used = false;
+    end_overflows(r, dev, pool);
     replay_children_clear(r, &pool->sets, GEN_HANDLE_VkDescriptorSet);
     return LAP_OK;
+}
+
+/* ---- overflow pools ---- */
+
+/* Older drivers say "out of memory" of a pool, too. */
+static bool has_no_room(VkResult result)
+{
+    return result == VK_ERROR_OUT_OF_POOL_MEMORY || result == VK_ERROR_FRAGMENTED_POOL ||
+           result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY;
+}
+
+/* The trace's pool with room for some times as much, and for all core types: drivers may ignore the sizes of types. */
+static enum lap_status enlarge(struct replay *r, const VkDescriptorPoolCreateInfo *info, uint32_t sets, uint32_t times,
+                               VkDescriptorPoolCreateInfo *out)
+{
+    VkDescriptorPoolSize *sizes = replay_scratch(r, (size_t)info->poolSizeCount + CORE_TYPES, sizeof *sizes);
+    uint64_t all = sets > info->maxSets ? sets : info->maxSets, most = UINT32_MAX / 2;
+
+    if (!sizes)
+        return replay_no_scratch(r);
+    *out = *info;
+    out->maxSets = (uint32_t)(all * times < most ? all * times : most);
+    for (uint32_t i = 0; i < info->poolSizeCount; i++) {
+        uint64_t count = (uint64_t)info->pPoolSizes[i].descriptorCount * times;
+        all = info->pPoolSizes[i].descriptorCount > all ? info->pPoolSizes[i].descriptorCount : all;
+        sizes[i] = info->pPoolSizes[i];
+        sizes[i].descriptorCount = (uint32_t)(count < most ? count : most);
+    }
+    for (uint32_t type = 0; type < CORE_TYPES; type++)
+        sizes[out->poolSizeCount++] =
+            (VkDescriptorPoolSize){(VkDescriptorType)type, (uint32_t)(all * times < most ? all * times : most)};
+    out->pPoolSizes = sizes;
+    return LAP_OK;
+}
+
+/* Notes sets of an overflow pool. Without memory they are freed with the pool alone. */
+static enum lap_status note_sets(struct overflow_pool *overflow, const VkDescriptorSet *sets, uint32_t count)
+{
+    if (!lap_array_grow(&overflow->sets, sizeof *overflow->sets, &overflow->capacity, overflow->count + count))
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory for descriptor sets");
+    memcpy(overflow->sets + overflow->count, sets, count * sizeof *sets);
+    overflow->count += count;
+    return LAP_OK;
+}
+
+/* Allocates the sets from a new overflow pool, and makes that larger until they fit. *result stays where no pool of the
+ * driver has room. */
+static enum lap_status allocate_from_new(struct replay *r, struct replay_device *dev,
+                                         struct replay_descriptor_pool *pool, VkDescriptorSetAllocateInfo *info,
+                                         VkDescriptorSet *live, VkResult *result)
+{
+    struct gen_args_vkCreateDescriptorPool args;
+    struct overflow_pool *overflow;
+    enum lap_status status = pool->creation_bytes ? creation_of(r, pool, &args) : LAP_OK;
+
+    if (!pool->creation_bytes || status != LAP_OK)
+        return status;
+    if (!lap_array_grow(&pool->overflows, sizeof *pool->overflows, &pool->overflow_capacity, pool->overflow_count + 1))
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory for a descriptor pool");
+    for (uint32_t i = 0; i <= MOST_LARGER && status == LAP_OK; i++) {
+        VkDescriptorPoolCreateInfo larger;
+        VkDescriptorPool other;
+        VkResult now;
+        status = enlarge(r, args.pCreateInfo, info->descriptorSetCount, 1u << i, &larger);
+        if (status == LAP_OK)
+            status = replay_objects_reserve(r, 1);
+        if (status != LAP_OK)
+            return status;
+        if (dev->vk.CreateDescriptorPool(dev->live, &larger, NULL, &other) < 0) {
+            replay_objects_release(r, 1);
+            return LAP_OK;
+        }
+        info->descriptorPool = other;
+        now = dev->vk.AllocateDescriptorSets(dev->live, info, live);
+        if (now >= 0) {
+            *result = now;
+            overflow = &pool->overflows[pool->overflow_count++];
+            *overflow = (struct overflow_pool){.live = other};
+            lap_log(r->log, LAP_LOG_DEBUG,
+                    "packet %" PRIu64 ": the driver's descriptor pool has no room: another one takes the sets",
+                    r->at.packet.ticket);
+            return note_sets(overflow, live, info->descriptorSetCount);
+        }
+        gen_destroy_live(dev, GEN_HANDLE_VkDescriptorPool, gen_u64_VkDescriptorPool(other));
+        replay_objects_release(r, 1);
+        if (!has_no_room(now))
+            return LAP_OK;
+    }
+    return status;
+}
+
+/* The driver's pool has no room. */
+static enum lap_status allocate_elsewhere(struct replay *r, struct replay_device *dev,
+                                          struct replay_descriptor_pool *pool, const VkDescriptorSetAllocateInfo *info,
+                                          VkDescriptorSet *live, VkResult *result)
+{
+    VkDescriptorSetAllocateInfo other = *info;
+
+    for (size_t i = pool->overflow_count; i-- > 0;) {
+        other.descriptorPool = pool->overflows[i].live;
+        *result = dev->vk.AllocateDescriptorSets(dev->live, &other, live);
+        if (*result >= 0)
+            return note_sets(&pool->overflows[i], live, info->descriptorSetCount);
+        if (!has_no_room(*result))
+            return LAP_OK;
+    }
+    return allocate_from_new(r, dev, pool, &other, live, result);
+}
+
+/* The driver's pool that a set is from; forgets the set. */
+static VkDescriptorPool take_owner(struct replay_descriptor_pool *pool, VkDescriptorPool live, VkDescriptorSet set)
+{
+    for (size_t i = 0; i < pool->overflow_count; i++) {
+        struct overflow_pool *overflow = &pool->overflows[i];
+        for (size_t j = 0; j < overflow->count; j++)
+            if (overflow->sets[j] == set) {
+                overflow->sets[j] = overflow->sets[--overflow->count];
+                return overflow->live;
+            }
+    }
+    return live;
 }
 
 /* ---- sets ---- */
@@ -223,8 +385,9 @@ enum lap_status replay_AllocateDescriptorSets(struct replay *r, struct replay_de
     if (result < 0 && replay_deferred_destroy_count(dev) &&
         replay_submission_await_all(dev)) /* the deferred frees may still hold sets of the pool */
         result = dev->vk.AllocateDescriptorSets(dev->live, info, live);
-    if (result < 0)
-        return replay_result(r, result);
+    status = has_no_room(result) ? allocate_elsewhere(r, dev, pool, info, live, &result) : LAP_OK;
+    if (status != LAP_OK || result < 0)
+        return status == LAP_OK ? replay_result(r, result) : status;
     pool->used = true;
     status = gen_keep_VkDescriptorSet(r, dev, args->pDescriptorSets, live, info->descriptorSetCount);
     for (uint32_t i = 0; i < info->descriptorSetCount && status == LAP_OK; i++)
@@ -241,19 +404,24 @@ static void free_set(struct replay *r, struct replay_device *dev, const struct r
     (void)dev->vk.FreeDescriptorSets(dev->live, gen_VkDescriptorPool(object->data), 1, &set);
 }
 
-static enum lap_status free_sets(struct replay *r, struct replay_device *dev,
+static enum lap_status free_sets(struct replay *r, struct replay_device *dev, struct replay_descriptor_pool *pool,
                                  const struct gen_args_vkFreeDescriptorSets *args)
 {
-    if (!dev->busy)
+    if (!dev->busy && !pool->overflow_count)
         return replay_result(r, dev->vk.FreeDescriptorSets(dev->live, args->descriptorPool, args->descriptorSetCount,
                                                            args->pDescriptorSets));
-    for (uint32_t i = 0; i < args->descriptorSetCount; i++)
-        if (args->pDescriptorSets[i])
-            replay_deferred_destroy_add(
-                dev, (struct replay_deferred){.destroy = free_set,
+    for (uint32_t i = 0; i < args->descriptorSetCount; i++) {
+        const VkDescriptorSet set = args->pDescriptorSets[i];
+        const VkDescriptorPool owner = take_owner(pool, args->descriptorPool, set);
+        const struct replay_deferred freed = {.destroy = free_set,
                                               .type = GEN_HANDLE_VkDescriptorSet,
-                                              .live = gen_u64_VkDescriptorSet(args->pDescriptorSets[i]),
-                                              .data = gen_u64_VkDescriptorPool(args->descriptorPool)});
+                                              .live = gen_u64_VkDescriptorSet(set),
+                                              .data = gen_u64_VkDescriptorPool(owner)};
+        if (set && dev->busy)
+            replay_deferred_destroy_add(dev, freed);
+        else if (set)
+            free_set(r, dev, &freed);
+    }
     return LAP_OK;
 }
 
@@ -271,7 +439,7 @@ enum lap_status replay_FreeDescriptorSets(struct replay *r, struct replay_device
             &checked);
     if (status != LAP_OK)
         return status;
-    status = free_sets(r, dev, args);
+    status = free_sets(r, dev, pool, args);
     if (status != LAP_OK)
         return status;
     for (uint32_t i = 0; i < args->descriptorSetCount; i++)

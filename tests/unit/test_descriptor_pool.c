@@ -409,6 +409,37 @@ UNIT_TEST(retired_pools_end_with_theirs)
     scene_finish(&s);
 }
 
+/* The recorded driver's pool had room for more. */
+UNIT_TEST(sets_that_do_not_fit_come_from_another_pool)
+{
+    struct scene s;
+    uint64_t sets[6];
+    scene_init(&s);
+    for (unsigned i = 0; i < 5; i++)
+        sets[i] = put_set(&s, 1);
+    CHECK_EQ_U64(pool_driver.made, 4);
+    CHECK_EQ_U64(pool_driver.sets[sets[2]].pool, 3);
+    CHECK_EQ_U64(pool_driver.sets[sets[4]].pool, 4);
+    CHECK_EQ_U64(gen_u64_VkDescriptorPool(live(&s, 1)), 1);
+    put_free(&s, 1, sets[2]);
+    put_free(&s, 1, sets[0]); /* the driver looks at the pool */
+    give(&s, 0, sets[3]);
+    put_free(&s, 1, sets[4]); /* later */
+    CHECK_EQ_U64(pool_driver.freed, 2);
+    sets[5] = put_set(&s, 1);
+    CHECK_EQ_U64(pool_driver.sets[sets[5]].pool, 1);
+    put_reset_pool(&s, 1);
+    CHECK_EQ_U64(pool_driver.sets[sets[3]].pool, 3); /* work uses it */
+    let_be_over(0, driver.given[0]);
+    CHECK(!replay_submission_poll(&s.dev));
+    CHECK_EQ_U64(count_pools(), 3);
+    (void)put_set(&s, 1);
+    (void)put_set(&s, 1);
+    (void)put_set(&s, 1);
+    put_destroy(&s, 1);
+    scene_finish(&s);
+}
+
 /* Which the driver's pool frees before it is reset. */
 UNIT_TEST(sets_that_were_freed_before_end_with_their_own_pool)
 {
