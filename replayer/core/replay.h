@@ -84,12 +84,13 @@ struct replay_analysis {
 
 /* Counts and notes for the replay's summary. */
 struct replay_summary {
-    uint64_t frames;          /* presented so far */
-    bool warned_hidden;       /* the warning that no window shows frames was given */
-    bool gave_up_waiting;     /* a recorded wait can't end on the replay device */
-    uint64_t skipped_structs; /* pNext structures that this build does not know */
-    uint64_t invalid_count;   /* calls that were left out or made in part: invalid_calls.h */
-    uint64_t *invalid;        /* [command]: the same by command; NULL: none, or no memory */
+    uint64_t frames;                            /* presented so far */
+    bool warned_hidden;                         /* the warning that no window shows frames was given */
+    bool gave_up_waiting;                       /* a recorded wait can't end on the replay device */
+    char gpu[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE]; /* the one that was named last */
+    uint64_t skipped_structs;                   /* pNext structures that this build does not know */
+    uint64_t invalid_count;                     /* calls that were left out or made in part: invalid_calls.h */
+    uint64_t *invalid;                          /* [command]: the same by command; NULL: none, or no memory */
 };
 
 /* The reader, its position, the live objects, and the modules, each behind its own type. */

@@ -212,8 +212,9 @@ enum lap_status replay_CreateDevice(struct replay *r, struct replay_instance *in
     dev->is_other_gpu = recorded && recorded->name[0] && strcmp(recorded->name, instance->properties.deviceName) != 0;
     if (r->report)
         replay_report_gpu(r->report, instance);
-    if (!r->devices)
+    if (strcmp(r->summary.gpu, instance->properties.deviceName) != 0)
         lap_log(r->log, LAP_LOG_INFO, "playing on %s", instance->properties.deviceName);
+    (void)snprintf(r->summary.gpu, sizeof r->summary.gpu, "%s", instance->properties.deviceName);
     dev->next = r->devices;
     r->devices = dev;
     replay_tables_attach(r);

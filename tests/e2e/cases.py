@@ -344,6 +344,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
                     done = context.replay(trace, "--threads", "3")
                 check(done.status == 0, f"the replay ends with {done.status}:\n{done.text}")
                 checks += check_verified(done)
+                check(done.err.count("playing on ") == 1, f"the GPU is not named once:\n{done.err}")
             # What was played here can be played here.
             report = json.loads(context.run([context.program("lapilli"), "check", "--json", trace]).out)
             check(report["can_replay"] is True and report["refusal"] is None, f"{trace} was played, but: {report['refusal']}")
