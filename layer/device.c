@@ -61,7 +61,7 @@ static void describe_device(const struct layer_device *dev)
     const VkPhysicalDeviceProperties *p = &dev->physical_device->properties;
     struct layer_description description = layer_describe_begin();
     struct cJSON *machine = layer_describe_object(&description, "recorded_on");
-    char version[64], backing[160];
+    char version[VK_MAX_DRIVER_NAME_SIZE + VK_MAX_DRIVER_INFO_SIZE], backing[160];
     VkPhysicalDeviceIDProperties ids = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
 
     layer_describe_text(&description, machine, "device", p->deviceName);
@@ -75,7 +75,8 @@ static void describe_device(const struct layer_device *dev)
         dev->instance->vk.GetPhysicalDeviceProperties2(gen_VkPhysicalDevice(dev->physical_device->object.handle),
                                                        &properties2);
     if (driver.driverName[0])
-        snprintf(version, sizeof version, "%.30s %.30s", driver.driverName, driver.driverInfo);
+        snprintf(version, sizeof version, "%s%s%s", driver.driverName, driver.driverInfo[0] ? " " : "",
+                 driver.driverInfo);
     else
         snprintf(version, sizeof version, "0x%x", p->driverVersion);
     layer_describe_text(&description, machine, "driver", version);

@@ -373,7 +373,9 @@ def programs_find_the_functions_of_the_driver(context: Context) -> None:
     check(answers[0] == answers[1], "\n".join(sorted(set(answers[0]) ^ set(answers[1]))))
     # The null driver leaves the number of tools unwritten.
     null = replace(context, driver=context.build / "tests/null/null_icd.json")
-    null.run([context.app("asks"), "--no-check"], null.layer_env())
+    null.run([context.app("asks"), "--no-check"], null.layer_env(LAPILLI_FILE="null.lapilli"))
+    check(null.info("null.lapilli")["recorded_on"]["driver"] ==
+          "a driver that does nothing, and says so at length with a version that nobody could ever remember", "the driver's name is cut")
 
 
 @case

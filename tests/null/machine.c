@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the driver says of itself: one GPU with two families of queues, two more for video, and four types of memory,
  * which promises everything. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,6 +162,12 @@ VKAPI_ATTR void VKAPI_CALL hand_GetPhysicalDeviceProperties2(VkPhysicalDevice ph
 {
     hand_GetPhysicalDeviceProperties(physicalDevice, &pProperties->properties);
     for (VkBaseOutStructure *s = pProperties->pNext; s; s = s->pNext) {
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES) {
+            VkPhysicalDeviceDriverProperties *driver = (VkPhysicalDeviceDriverProperties *)s;
+            snprintf(driver->driverName, sizeof driver->driverName,
+                     "a driver that does nothing, and says so at length");
+            snprintf(driver->driverInfo, sizeof driver->driverInfo, "with a version that nobody could ever remember");
+        }
         if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT)
             ((VkPhysicalDeviceExternalMemoryHostPropertiesEXT *)s)->minImportedHostPointerAlignment = 4096;
 #ifdef VK_EXT_map_memory_placed
