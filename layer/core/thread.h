@@ -50,7 +50,7 @@ struct layer_thread {
     uint8_t body[LAYER_NOTE_BODY_BYTES];
 };
 
-/* Identifies the calling thread without a function call, also in a signal handler; never 0. */
+/* Identifies the calling thread, also in a signal handler; never 0. No function call on x86 and 64-bit ARM. */
 static inline __attribute__((always_inline)) uintptr_t layer_thread_self(void)
 {
 #if defined(__x86_64__) && !defined(__ILP32__)

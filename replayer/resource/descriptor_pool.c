@@ -23,7 +23,7 @@
 #define MOST_RETIRED 8u   /* per pool; with more, the replay waits for the oldest work */
 #define MOST_KEPT    512u /* largest create info to store; each type of descriptor takes a few bytes */
 
-#define MOST_LARGER  12u                                                 /* doublings of an overflow pool */
+#define MOST_LARGER  65536u /* of a type: an overflow pool is doubled up to that */
 #define CORE_TYPES   ((uint32_t)VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT + 1) /* numbered from 0 */
 
 struct overflow_pool {
@@ -244,7 +244,7 @@ enum lap_status replay_ResetDescriptorPool(struct replay *r, struct replay_devic
 
 /* ---- overflow pools ---- */
 
-/* Older drivers say "out of memory" of a pool, too. */
+/* Older drivers report a full pool as out of memory. */
 static bool has_no_room(VkResult result)
 {
     return result == VK_ERROR_OUT_OF_POOL_MEMORY || result == VK_ERROR_FRAGMENTED_POOL ||
@@ -256,10 +256,12 @@ static enum lap_status enlarge(struct replay *r, const VkDescriptorPoolCreateInf
                                VkDescriptorPoolCreateInfo *out)
 {
     VkDescriptorPoolSize *sizes = replay_scratch(r, (size_t)info->poolSizeCount + CORE_TYPES, sizeof *sizes);
-    uint64_t all = sets > info->maxSets ? sets : info->maxSets, most = UINT32_MAX / 2;
+    const uint64_t most = UINT32_MAX / 2;
+    uint64_t all = sets > info->maxSets ? sets : info->maxSets;
 
     if (!sizes)
         return replay_no_scratch(r);
+    all = all ? all : 1; /* a trace may say 0 */
     *out = *info;
     out->maxSets = (uint32_t)(all * times < most ? all * times : most);
     for (uint32_t i = 0; i < info->poolSizeCount; i++) {
@@ -299,11 +301,13 @@ static enum lap_status allocate_from_new(struct replay *r, struct replay_device 
         return status;
     if (!lap_array_grow(&pool->overflows, sizeof *pool->overflows, &pool->overflow_capacity, pool->overflow_count + 1))
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for a descriptor pool");
-    for (uint32_t i = 0; i <= MOST_LARGER && status == LAP_OK; i++) {
+    for (uint32_t times = 1; status == LAP_OK; times *= 2) {
         VkDescriptorPoolCreateInfo larger;
         VkDescriptorPool other;
         VkResult now;
-        status = enlarge(r, args.pCreateInfo, info->descriptorSetCount, 1u << i, &larger);
+        status = enlarge(r, args.pCreateInfo, info->descriptorSetCount, times, &larger);
+        if (status == LAP_OK && times > 1 && larger.pPoolSizes[larger.poolSizeCount - 1].descriptorCount > MOST_LARGER)
+            return LAP_OK;
         if (status == LAP_OK)
             status = replay_objects_reserve(r, 1);
         if (status != LAP_OK)

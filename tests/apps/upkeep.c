@@ -59,7 +59,7 @@ static void create_buffer_by_flags2(const struct app *app, struct app_buffer *bu
     buffer->coherent = app_memory_coherent(app, allocate.memoryTypeIndex);
 }
 
-/* The usage in the chain takes the place of the member: nobody may copy from the buffer. */
+/* The usage in the chain takes the place of the member, so no command may copy from the buffer. */
 static void fill_unread_buffer(const struct app *app, VkBufferUsageFlags member)
 {
     const VkBufferUsageFlags2CreateInfoKHR flags = {.sType = VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR,

@@ -42,7 +42,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hand_EnumerateDeviceExtensionProperties(VkPhysica
     return give_extensions(null_device_extensions, null_device_extension_count, pPropertyCount, pProperties);
 }
 
-/* It has no tools, and says so to nobody, as some drivers do: the count stays as it was. */
+/* It has no tools, and leaves the count unwritten, as some drivers do. */
 VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceToolProperties(VkPhysicalDevice physicalDevice,
                                                                     uint32_t *pToolCount,
                                                                     VkPhysicalDeviceToolProperties *pToolProperties)

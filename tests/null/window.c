@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Surfaces that nobody sees (VK_EXT_headless_surface), and their swapchains: images come in turn, presented at once.
- * The images of a swapchain that is replaced go, and their handles come back at once, as some drivers have it. */
+ * The images of a replaced swapchain are freed, and the next one gets their handles, as on some drivers. */
 #include <stdlib.h>
 
 #include "tests/layers/shown.h"
