@@ -341,7 +341,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
     layer_fork_add(dev);
     dev->set_loader_data = callback ? callback->u.pfnSetDeviceLoaderData : NULL;
     dev->backing.enabled_behind = !backing.reason && !enables(pCreateInfo, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
-    layer_backing_init(dev, backing.reason);
+    layer_backing_init(dev, pCreateInfo, backing.reason);
     layer_address_init(dev, &addresses);
     layer_descriptor_buffers_init(dev, pCreateInfo);
     if (layer_is_recording())

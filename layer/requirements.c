@@ -11,6 +11,11 @@ static uint32_t shown(const struct layer_device *dev, uint32_t mask)
     return lap_virtual_types_shown_mask(&dev->physical_device->types, mask);
 }
 
+static uint32_t shown_to(const struct layer_device *dev, const struct layer_backing_object *object, uint32_t mask)
+{
+    return layer_backing_shown_types(dev, object->sparse, mask | object->moved_types);
+}
+
 static const struct layer_backing_object as_asked;
 
 static const struct layer_backing_object *of_buffer(const struct layer_device *dev, VkBuffer handle)
@@ -46,7 +51,7 @@ VKAPI_ATTR void VKAPI_CALL capture_GetBufferMemoryRequirements(VkDevice device, 
     struct layer_device *dev = layer_device_of_VkDevice(device);
     dev->vk.GetBufferMemoryRequirements(device, buffer, pMemoryRequirements);
     pMemoryRequirements->memoryTypeBits =
-        shown(dev, pMemoryRequirements->memoryTypeBits | of_buffer(dev, buffer)->moved_types);
+        shown_to(dev, of_buffer(dev, buffer), pMemoryRequirements->memoryTypeBits);
     RECORD(GetBufferMemoryRequirements, device, buffer, pMemoryRequirements);
 }
 
@@ -59,7 +64,7 @@ VKAPI_ATTR void VKAPI_CALL capture_GetBufferMemoryRequirements2(VkDevice device,
     const struct layer_backing_object *object = of_buffer(dev, pInfo->buffer);
     dev->vk.GetBufferMemoryRequirements2(device, pInfo, pMemoryRequirements);
     layer_backing_prefer_dedicated(dev, object, requirements->memoryTypeBits, pMemoryRequirements->pNext);
-    requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits | object->moved_types);
+    requirements->memoryTypeBits = shown_to(dev, object, requirements->memoryTypeBits);
     RECORD(GetBufferMemoryRequirements2, device, pInfo, pMemoryRequirements);
 }
 
@@ -68,8 +73,7 @@ VKAPI_ATTR void VKAPI_CALL capture_GetImageMemoryRequirements(VkDevice device, V
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     dev->vk.GetImageMemoryRequirements(device, image, pMemoryRequirements);
-    pMemoryRequirements->memoryTypeBits =
-        shown(dev, pMemoryRequirements->memoryTypeBits | of_image(dev, image)->moved_types);
+    pMemoryRequirements->memoryTypeBits = shown_to(dev, of_image(dev, image), pMemoryRequirements->memoryTypeBits);
     RECORD(GetImageMemoryRequirements, device, image, pMemoryRequirements);
 }
 
@@ -83,7 +87,7 @@ VKAPI_ATTR void VKAPI_CALL capture_GetImageMemoryRequirements2(VkDevice device,
     dev->vk.GetImageMemoryRequirements2(device, pInfo, pMemoryRequirements);
     if (is_linear(dev, pInfo->image))
         layer_backing_prefer_dedicated(dev, object, requirements->memoryTypeBits, pMemoryRequirements->pNext);
-    requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits | object->moved_types);
+    requirements->memoryTypeBits = shown_to(dev, object, requirements->memoryTypeBits);
     RECORD(GetImageMemoryRequirements2, device, pInfo, pMemoryRequirements);
 }
 
@@ -99,7 +103,8 @@ VKAPI_ATTR void VKAPI_CALL capture_GetDeviceBufferMemoryRequirements(VkDevice de
     bool readable;
     info.pCreateInfo = layer_verify_all_buffer(pInfo->pCreateInfo, &changed, &readable);
     dev->vk.GetDeviceBufferMemoryRequirements(device, &info, pMemoryRequirements);
-    requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits);
+    requirements->memoryTypeBits = layer_backing_shown_types(
+        dev, pInfo->pCreateInfo->flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT, requirements->memoryTypeBits);
     RECORD(GetDeviceBufferMemoryRequirements, device, pInfo, pMemoryRequirements);
 }
 
@@ -114,7 +119,8 @@ VKAPI_ATTR void VKAPI_CALL capture_GetDeviceImageMemoryRequirements(VkDevice dev
     bool readable;
     info.pCreateInfo = layer_verify_all_image(dev, pInfo->pCreateInfo, &changed, &readable);
     dev->vk.GetDeviceImageMemoryRequirements(device, &info, pMemoryRequirements);
-    requirements->memoryTypeBits = shown(dev, requirements->memoryTypeBits);
+    requirements->memoryTypeBits = layer_backing_shown_types(
+        dev, pInfo->pCreateInfo->flags & VK_IMAGE_CREATE_SPARSE_BINDING_BIT, requirements->memoryTypeBits);
     RECORD(GetDeviceImageMemoryRequirements, device, pInfo, pMemoryRequirements);
 }
 

@@ -222,6 +222,7 @@ typedef enum lap_status (*lap_emit_fn)(void *context, void *object_user, uint64_
 /* The next collect also counts the scans of flushes and unmaps since the last one. */
 struct lap_collect_stats {
     uint64_t scanned_bytes, changed_bytes, emitted_bytes, spans;
+    uint64_t unwatched_bytes; /* of the scanned ones: those of mappings that can't be watched */
 };
 
 /* Called once behind the last run, with the tracker's mutex still held, also when there was none or emit failed. No

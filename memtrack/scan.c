@@ -231,6 +231,8 @@ void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_
     if (!lap_interval_remove(&mem->candidates, begin, end))
         lap_memtrack_break(mem->tracker);
     compare_idle(mem, begin, end, stats);
+    if (!mem->chosen)
+        stats->unwatched_bytes += end - begin;
     if (!mem->chosen || mem->compare_left == UINT64_MAX)
         return;
     mem->compare_left -= end - begin < mem->compare_left ? end - begin : mem->compare_left;

@@ -59,6 +59,7 @@ struct layer_queue {
 /* Of buffers and images. Zero: created as the program asked. */
 struct layer_backing_object {
     bool importable;      /* may be bound to memory that was imported from a host pointer */
+    bool sparse;          /* its memory comes with vkQueueBindSparse: see layer_backing_shown_types */
     uint32_t moved_types; /* the driver's memory types lost by this; allocations from them are imported pages */
     uint32_t waits;       /* not importable, and waiting for memory of these backed types: see layer_backing_settle */
 };
@@ -135,6 +136,7 @@ struct layer_device {
     struct lap_memtrack *memtrack; /* NULL: nothing is recorded of this device */
     struct layer_backing_device backing;
     _Atomic uint64_t compared_reported; /* mappings that are compared: the number last recorded */
+    uint32_t slow_compares;             /* host_update.c; under submit_mutex */
     struct layer_address_device addresses;
     struct layer_copies copies;
     uint64_t import_space;                        /* host_import.h; 0: none yet */

@@ -106,8 +106,6 @@ static const char *why_not(const struct layer_physical_device *gpu, const VkDevi
         return "nothing can be asked about imports";
     if (!layer_device_has_extension(gpu, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME))
         return "the driver lacks VK_EXT_external_memory_host";
-    if (wants_sparse(asked))
-        return "sparse memory can't be bound to imported pages on every driver";
     if (wants_places(asked))
         return "the program maps memory at places of its own";
     if (wants_group(asked))
@@ -140,7 +138,29 @@ void layer_backing_request_finish(struct layer_backing_request *request)
     request->names = NULL;
 }
 
-void layer_backing_init(struct layer_device *dev, const char *reason)
+/* The shown types whose memory is the driver's own. */
+static uint32_t own_types(const struct layer_device *dev)
+{
+    const struct lap_virtual_types *types = &dev->physical_device->types;
+    uint32_t own = 0;
+
+    for (uint32_t i = 0; i < types->shown_count; i++)
+        if (!(types->shown[i].flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) ||
+            !(dev->backing.plan.types >> types->real_of[i] & 1))
+            own |= UINT32_C(1) << i;
+    return own;
+}
+
+/* Memory that was imported may be bound to objects alone that were created for imports
+ * (VUID-VkSparseMemoryBind-memory-02731), and drivers do not take sparse ones for that. They are offered other types. */
+uint32_t layer_backing_shown_types(const struct layer_device *dev, bool sparse, uint32_t driver_types)
+{
+    uint32_t shown = lap_virtual_types_shown_mask(&dev->physical_device->types, driver_types);
+    uint32_t own = sparse && dev->backing.plan.types ? shown & own_types(dev) : 0;
+    return own ? own : shown;
+}
+
+void layer_backing_init(struct layer_device *dev, const VkDeviceCreateInfo *asked, const char *reason)
 {
     struct layer_backing_machine machine;
     struct layer_backing_plan *plan = &dev->backing.plan;
@@ -149,8 +169,14 @@ void layer_backing_init(struct layer_device *dev, const char *reason)
     plan->reason = reason;
     if (reason || !dev->vk.GetMemoryHostPointerPropertiesEXT)
         return;
-    if (layer_backing_probe(dev, &machine, &plan->reason))
-        layer_backing_decide(&machine, &dev->physical_device->types, layer.options.backing, plan);
+    if (!layer_backing_probe(dev, wants_sparse(asked), &machine, &plan->reason))
+        return;
+    layer_backing_decide(&machine, &dev->physical_device->types, layer.options.backing, plan);
+    if (plan->types && wants_sparse(asked) &&
+        !(lap_virtual_types_shown_mask(&dev->physical_device->types, machine.sparse_types) & own_types(dev))) {
+        plan->types = 0;
+        plan->reason = "sparse memory can't be bound to imported pages, and no memory type would be left for it";
+    }
 }
 
 void layer_backing_finish(struct layer_device *dev)

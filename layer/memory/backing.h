@@ -49,9 +49,9 @@ bool layer_backing_request(const struct layer_physical_device *gpu, const VkDevi
                            struct layer_backing_request *out);
 void layer_backing_request_finish(struct layer_backing_request *request);
 
-/* When the device's functions, memory tracking and backing.mutex are there. reason: why the extension is not enabled;
- * NULL: it is. */
-void layer_backing_init(struct layer_device *device, const char *reason);
+/* When the device's functions, memory tracking and backing.mutex are there. asked: of the program. reason: why the
+ * extension is not enabled; NULL: it is. */
+void layer_backing_init(struct layer_device *device, const VkDeviceCreateInfo *asked, const char *reason);
 void layer_backing_finish(struct layer_device *device);
 /* Whether pages can be imported with such flags; true where nothing is backed. Tries an import. */
 bool layer_backing_takes(struct layer_device *device, VkMemoryAllocateFlags flags);
@@ -99,6 +99,9 @@ VkResult layer_backing_create_image(struct layer_device *device, const VkImageCr
 /* The object is being bound or destroyed, or has no record. While an object that takes no imports waits for its memory,
  * allocations from its memory types are the driver's own. */
 void layer_backing_settle(struct layer_device *device, struct layer_backing_object *object);
+/* The memoryTypeBits that the program sees for an object, of the driver's. Sparse objects are offered no backed types.
+ */
+uint32_t layer_backing_shown_types(const struct layer_device *device, bool sparse, uint32_t driver_types);
 /* Reports that an object that can't be bound to imported pages prefers a dedicated allocation: driver_types are its
  * memoryTypeBits, chain is that of its VkMemoryRequirements2. */
 void layer_backing_prefer_dedicated(const struct layer_device *device, const struct layer_backing_object *object,

@@ -69,11 +69,11 @@ static bool can_import(const VkExternalMemoryProperties *properties)
            !(properties->externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT);
 }
 
-/* An object that stays as it is, and its memory types. */
+/* An object that stays as it is, and its memory types. Sparse ones are offered others. */
 static void wait_for_memory(struct layer_device *dev, const VkMemoryRequirements *wants,
                             struct layer_backing_object *object)
 {
-    object->waits = wants->memoryTypeBits & dev->backing.plan.types;
+    object->waits = object->sparse ? 0 : wants->memoryTypeBits & dev->backing.plan.types;
     if (!object->waits)
         return;
     pthread_mutex_lock(&dev->backing.mutex);
@@ -188,6 +188,7 @@ VkResult layer_backing_create_buffer(struct layer_device *dev, const VkBufferCre
     VkResult result;
 
     memset(out_object, 0, sizeof *out_object);
+    out_object->sparse = info->flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT;
     if (!is_active(dev))
         return dev->vk.CreateBuffer(dev->handle, info, allocator, out_buffer);
     result = create_buffer(dev, info, allocator, out_buffer, out_object);
@@ -286,6 +287,7 @@ VkResult layer_backing_create_image(struct layer_device *dev, const VkImageCreat
     VkMemoryRequirements wants;
 
     memset(out_object, 0, sizeof *out_object);
+    out_object->sparse = info->flags & VK_IMAGE_CREATE_SPARSE_BINDING_BIT;
     if (result != VK_SUCCESS || !is_active(dev))
         return result;
     if (is_plain_image(info))

@@ -231,12 +231,13 @@ static bool import_shows(struct layer_device *dev, unsigned char *pages, VkDevic
 }
 
 /* A buffer with every usage of Vulkan 1.0: a limit of one usage shows in all of them. */
-static bool probe_buffer(struct layer_device *dev, bool external, VkMemoryRequirements *out)
+static bool probe_buffer(struct layer_device *dev, VkBufferCreateFlags flags, bool external, VkMemoryRequirements *out)
 {
     VkExternalMemoryBufferCreateInfo handle_type = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
                                                     .handleTypes = HOST_ALLOCATION};
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                .pNext = external ? &handle_type : NULL,
+                               .flags = flags,
                                .size = PROBE_BYTES - 24,
                                .usage = 0x1ff};
     VkBuffer buffer;
@@ -263,14 +264,15 @@ static VkDeviceSize page_alignment(const struct layer_device *dev)
     return alignment;
 }
 
-bool layer_backing_probe(struct layer_device *dev, struct layer_backing_machine *out, const char **out_reason)
+bool layer_backing_probe(struct layer_device *dev, bool sparse, struct layer_backing_machine *out,
+                         const char **out_reason)
 {
     const struct layer_physical_device *gpu = dev->physical_device;
     VkPhysicalDeviceExternalBufferInfo asked = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO, .usage = 0x1ff, .handleType = HOST_ALLOCATION};
     VkExternalBufferProperties said = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
     VkMemoryHostPointerPropertiesEXT pointer = {.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
-    VkMemoryRequirements plain, external;
+    VkMemoryRequirements plain, external, paged;
     VkDeviceSize bytes;
     unsigned char *pages;
     bool budget;
@@ -299,12 +301,14 @@ bool layer_backing_probe(struct layer_device *dev, struct layer_backing_machine 
     out->buffers_import =
         (said.externalMemoryProperties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT) &&
         !(said.externalMemoryProperties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT);
-    if (!probe_buffer(dev, false, &plain) || !probe_buffer(dev, out->buffers_import, &external)) {
+    if (!probe_buffer(dev, 0, false, &plain) || !probe_buffer(dev, 0, out->buffers_import, &external)) {
         *out_reason = "no buffer can be made to try it with";
         return false;
     }
     out->plain_types = plain.memoryTypeBits;
     out->external_types = external.memoryTypeBits;
+    if (sparse && probe_buffer(dev, VK_BUFFER_CREATE_SPARSE_BINDING_BIT, false, &paged))
+        out->sparse_types = paged.memoryTypeBits;
     out->external_is_alike = plain.size == external.size && plain.alignment == external.alignment;
     for (uint32_t i = 0; i < out->type_count; i++)
         if (is_plain_host_type(out->flags[i]) && layer.options.backing == LAYER_BACKING_AUTO)

@@ -26,6 +26,7 @@ struct layer_backing_machine {
     uint32_t importable;      /* pages can be imported, and the driver's mapping of the import shows them */
     uint32_t plain_types;     /* memory types of a buffer with every usage of Vulkan 1.0 ... */
     uint32_t external_types;  /* ... and of one that is created for memory imported from a host pointer */
+    uint32_t sparse_types;    /* ... and of a sparse one; 0: not asked for */
     bool buffers_import;      /* the driver says that such buffers take imports, and not only dedicated ones */
     bool external_is_alike;   /* such a buffer has the size and alignment of the plain one */
     uint32_t unwatched, slow; /* the driver's mapping can't be watched for writes; reading it is slow */
@@ -39,7 +40,8 @@ void layer_backing_decide(const struct layer_backing_machine *machine, const str
 /* Tries out small allocations, imports and buffers; everything is freed again. The device has
  * VK_EXT_external_memory_host enabled. False, with a static sentence in *out_reason, when something needed is missing.
  */
-bool layer_backing_probe(struct layer_device *device, struct layer_backing_machine *out, const char **out_reason);
+bool layer_backing_probe(struct layer_device *device, bool sparse, struct layer_backing_machine *out,
+                         const char **out_reason);
 
 /* Zeroed pages; NULL when there are none. bytes is a multiple of alignment, alignment a power of two and no less than a
  * page. The child of a fork finds zeroes there, so copy-on-write never moves a page away from the device. Freed with

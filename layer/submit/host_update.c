@@ -5,6 +5,8 @@
 #include "layer/image/span_batch.h"
 #include "layer/memory/payload.h"
 
+#include <time.h>
+
 struct emission {
     struct layer_device *dev;
     uint64_t packets, bytes;
@@ -176,10 +178,42 @@ static enum lap_status emitted(void *context)
     return flush(context) ? LAP_OK : LAP_ERROR_STOPPED;
 }
 
+/* ---- the cost of memory that can't be watched ---- */
+
+#define SLOW_NS    2000000u
+#define SLOW_TIMES 16u /* before it is said: a program may map much while it starts */
+
+static uint64_t now_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* Says once what makes recording slow where nothing watches mapped memory. */
+static void note_cost(struct layer_device *dev, const struct lap_collect_stats *stats, uint64_t ns)
+{
+    const struct layer_backing_plan *plan = &dev->backing.plan;
+    const char *unwatched, *unbacked = plan->reason;
+
+    if (ns <= SLOW_NS || stats->unwatched_bytes < stats->scanned_bytes / 2 || ++dev->slow_compares != SLOW_TIMES)
+        return;
+    lap_memtrack_watch_counts(dev->memtrack, &unwatched);
+    if (plan->types || !unbacked)
+        unbacked = "it is shared, or has an object that can't lie there";
+    lap_log(&layer.log, LAP_LOG_WARNING,
+            "each submit compares %llu MiB of mapped memory, which takes %.1f ms. It can't be watched for writes: %s. "
+            "Pages of the layer do not stand in for it: %s. Memory costs this only while it is mapped",
+            (unsigned long long)(stats->unwatched_bytes >> 20), (double)ns / 1e6,
+            unwatched ? unwatched : lap_memtrack_watch_reason(dev->memtrack), unbacked);
+}
+
 static void emit_by(struct layer_device *dev, const struct lap_touched *touched, lap_emit_fn emit_one)
 {
+    struct lap_collect_stats stats;
     struct emission e;
     enum lap_status status;
+    uint64_t begin;
 
     if (!dev->memtrack || !layer_is_writing())
         return;
@@ -190,7 +224,9 @@ static void emit_by(struct layer_device *dev, const struct lap_touched *touched,
     e.gathered_rows = NULL;
     layer_span_batch_init(&e.spans);
     layer_payload_look(dev);
-    status = lap_memtrack_collect(dev->memtrack, touched, emit_one, emitted, &e, NULL);
+    begin = now_ns();
+    status = lap_memtrack_collect(dev->memtrack, touched, emit_one, emitted, &e, &stats);
+    note_cost(dev, &stats, now_ns() - begin);
     layer_payload_looked(dev);
     layer_span_batch_finish(&e.spans);
     layer_image_rows_finish(&e.rows);

@@ -7,7 +7,7 @@
 #include "common/floor.h"
 
 static uint32_t size_mib = 256, used_mib, writes = 64;
-static bool check;
+static bool check, sparse;
 
 static uint64_t random_state = 88172645463325252u;
 
@@ -63,8 +63,10 @@ int main(int argc, char **argv)
         {"--size-mib", "size of the map", NULL, &size_mib},
         {"--used-mib", "the program writes to these first MiB and never to the rest (0: to all)", NULL, &used_mib},
         {"--writes", "writes a frame", NULL, &writes},
+        {"--sparse", "on a device with sparse binding", &sparse, NULL},
         {"--check", "look at the whole map in the end", &check, NULL},
         {0}};
+    static const VkPhysicalDeviceFeatures with_sparse = {.sparseBinding = VK_TRUE};
     static const struct app_program program = {
         .name = "map_random", .what = "Few small writes into a large map.", .frames = 100, .options = options};
     struct app app;
@@ -75,7 +77,9 @@ int main(int argc, char **argv)
     uint64_t ignored;
 
     app_init(&app, argc, argv, &program);
-    app_device_create(&app, NULL);
+    if (sparse && !app.features.sparseBinding)
+        app_skip(&app, "the driver has no sparse binding");
+    app_device_create(&app, &(struct app_device_request){.features = sparse ? &with_sparse : NULL});
     app_buffer_create(&app, &buffer, size_mib * MIB,
                       VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_UPLOAD);
     if (!buffer.coherent)

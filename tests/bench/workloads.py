@@ -4,7 +4,7 @@ a short run of the same program; it gives None where it has no meaning."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Callable
 
 from recorders import Run
@@ -200,8 +200,11 @@ MAP_SAME = Workload("map-same-2048", "the same writes as map-random-64 in a map 
                     ["map_random", "--size-mib", "2048", "--used-mib", "64"], ["--size-mib", "64", "--used-mib", "16"],
                     [FRAME, SUBMIT, WRITE, *FLOOR, THREAD_CPU, PROCESS_CPU, UPDATES, TRACE], frames=200)
 
+MAP_SPARSE = replace(map_random(256, 100), name="map-random-256-sparse", what="map-random-256 on a device with sparse binding",
+                     command=["map_random", "--size-mib", "256", "--sparse"])
+
 MEMORY_WORKLOADS = [
-    map_random(64, 200), map_random(256, 100), map_random(1024, 60), map_random(2048, 40), MAP_SAME,
+    map_random(64, 200), map_random(256, 100), map_random(1024, 60), map_random(2048, 40), MAP_SAME, MAP_SPARSE,
     Workload("stream", "64 MiB rewritten and copied each frame", ["stream"], ["--size-mib", "8"],
              [time_of("frame", "frame", unit="ms"), time_of("vkQueueSubmit", "submit", unit="ms"),
               time_of("the program's stores", "write", unit="ms"),

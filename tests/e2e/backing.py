@@ -30,10 +30,6 @@ def record_and_replay(program: Program) -> Callable[[Context], None]:
             info = context.info(trace)
             if "lacks VK_EXT_external_memory_host" in (info["backing_reason"] or ""):
                 raise Skip(info["backing_reason"])
-            # What enables everything enables sparse binding, too, where the driver has it.
-            if program.name == "sparse" or (program.name.startswith("enables") and info["backing"] == "none"):
-                check(info["backing"] == "none" and "sparse memory" in info["backing_reason"], f"{info}")
-                continue
             check(info["commands"] == 0 or info["backing"].startswith("memory types "),
                   f"nothing is backed: {info['backing_reason']}")
     return run

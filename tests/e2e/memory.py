@@ -99,6 +99,16 @@ def same_address(context: Context) -> None:
     check_verified(context.replay())
 
 
+def cost_is_said(context: Context) -> None:
+    """256 MiB that nothing watches take longer to compare at each submit than any processor reads them in 2 ms."""
+    for watch, said in (("compare", 1), ("auto", 0)):
+        done = context.capture([str(context.build / "tests/bench/map_random"), "--size-mib", "256", "--frames", "16"], f"{watch}.lapilli",
+                               env={"LAPILLI_WRITE_WATCH": watch})
+        if watch == "auto" and context.info("auto.lapilli")["write_watch"] == "compare":
+            raise Skip("this machine has no write watch")
+        check(done.err.count("each submit compares 256 MiB of mapped memory") == said, f"under {watch}:\n{done.text[-2000:]}")
+
+
 def created_sizes(context: Context) -> None:
     """Updates of a buffer end where the buffer does; the host has written its padding too."""
     capture(context, "auto", "memory", [])
@@ -187,6 +197,7 @@ def zeroed_memory(context: Context) -> None:
 def cases() -> dict[str, Callable[[Context], None]]:
     result: dict[str, Callable[[Context], None]] = {"memory-at-an-address-used-before-is-new": same_address, "updates-end-where-the-buffer-ends": created_sizes, "mappings-of-vkMapMemory2-are-recorded": map_2}
     result["memory-asked-to-be-zero-is-zero"] = zeroed_memory
+    result["what-comparing-costs-is-said"] = cost_is_said
     for driver in (None, *OTHER_DRIVERS):
         for shape in ("allocations=64", "split,allocations=64"):
             result["/".join(["new", driver or "default", shape.split(",")[0]])] = new_memory(driver, shape)

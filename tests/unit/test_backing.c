@@ -244,14 +244,15 @@ static VKAPI_ATTR VkResult VKAPI_CALL pointer_types(VkDevice device, VkExternalM
     out->memoryTypeBits = 0xc;
     return VK_SUCCESS;
 }
-/* Handles tell what was asked for: bit 0 the handle type, bit 1 what it would have been alike. */
+static uint32_t sparse_types = 0x1f;
+/* Handles tell what was asked for: bit 0 the handle type, bit 1 flags. */
 static VKAPI_ATTR VkResult VKAPI_CALL create_buffer(VkDevice device, const VkBufferCreateInfo *info,
                                                     const VkAllocationCallbacks *allocator, VkBuffer *out)
 {
     last_buffer = *info;
     last_external = lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO) != NULL;
     buffers_made++;
-    *out = gen_VkBuffer(0x100u + 2u * buffers_made + last_external);
+    *out = gen_VkBuffer(0x100u + 4u * buffers_made + (info->flags ? 2u : 0u) + last_external);
     return VK_SUCCESS;
 }
 static VKAPI_ATTR void VKAPI_CALL destroy_buffer(VkDevice device, VkBuffer buffer,
@@ -261,9 +262,12 @@ static VKAPI_ATTR void VKAPI_CALL destroy_buffer(VkDevice device, VkBuffer buffe
 }
 static VKAPI_ATTR void VKAPI_CALL buffer_requirements(VkDevice device, VkBuffer buffer, VkMemoryRequirements *out)
 {
-    bool external = gen_u64_VkBuffer(buffer) & 1;
-    *out = (VkMemoryRequirements){
-        .size = external && differs ? 512 : 256, .alignment = 16, .memoryTypeBits = external ? 0xf : 0x1f};
+    bool external = gen_u64_VkBuffer(buffer) & 1, sparse = gen_u64_VkBuffer(buffer) & 2;
+    *out = (VkMemoryRequirements){.size = external && differs ? 512 : 256,
+                                  .alignment = 16,
+                                  .memoryTypeBits = external ? 0xf
+                                                    : sparse ? sparse_types
+                                                             : 0x1f};
 }
 static VKAPI_ATTR VkResult VKAPI_CALL create_image(VkDevice device, const VkImageCreateInfo *info,
                                                    const VkAllocationCallbacks *allocator, VkImage *out)
@@ -316,6 +320,9 @@ static enum lap_status refuse(void *context, void *begin, size_t bytes, void **o
 }
 static const struct lap_watch_ops picky_watch = {.name = "picky", .arm = refuse};
 
+static const VkPhysicalDeviceFeatures with_sparse = {.sparseBinding = VK_TRUE};
+static VkDeviceCreateInfo device_info;
+
 /* The H200 of above, heap 0 in video memory. */
 static void begin(enum layer_backing_option option)
 {
@@ -363,7 +370,7 @@ static void begin(enum layer_backing_option option)
                                            .GetMemoryHostPointerPropertiesEXT = pointer_types};
     CHECK_EQ_INT(lap_memtrack_create_watched(&options, &picky_watch, NULL, "for this test", &dev->memtrack), LAP_OK);
     pthread_mutex_init(&dev->backing.mutex, NULL);
-    layer_backing_init(dev, NULL);
+    layer_backing_init(dev, &device_info, NULL);
     CHECK_EQ_INT(live_memories, 0); /* what was tried out is gone */
     CHECK_EQ_INT(buffers_made, buffers_gone);
     memory_count = buffers_made = buffers_gone = 0;
@@ -393,6 +400,30 @@ UNIT_TEST(probing_finds_what_the_driver_does)
     begin(LAYER_BACKING_OFF);
     CHECK_EQ_INT(dev->backing.plan.types, 0);
     end();
+}
+
+/* Sparse objects are offered what is not backed, and where that is nothing, nothing is backed. */
+UNIT_TEST(sparse_objects_get_memory_of_the_driver)
+{
+    const VkBufferCreateInfo info = {.flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT};
+    struct layer_backing_object object;
+    VkBuffer buffer;
+
+    device_info.pEnabledFeatures = &with_sparse;
+    begin(LAYER_BACKING_AUTO);
+    CHECK_EQ_INT(dev->backing.plan.types, 0x1c);
+    CHECK_EQ_INT(layer_backing_create_buffer(dev, &info, NULL, &buffer, &object), VK_SUCCESS);
+    CHECK(object.sparse && !object.importable && !object.waits && !last_external);
+    CHECK_EQ_INT(layer_backing_shown_types(dev, true, 0x1f), 0x3);
+    CHECK_EQ_INT(layer_backing_shown_types(dev, false, 0x1f), 0x1f);
+    end();
+    sparse_types = 0x1c;
+    begin(LAYER_BACKING_AUTO);
+    CHECK_EQ_INT(dev->backing.plan.types, 0);
+    CHECK_EQ_INT(layer_backing_shown_types(dev, true, 0x1c), 0x1c);
+    end();
+    device_info.pEnabledFeatures = NULL;
+    sparse_types = 0x1f;
 }
 
 /* ---- allocation ---- */
@@ -711,7 +742,6 @@ UNIT_TEST(memory_is_the_drivers_while_an_object_waits_that_takes_no_imports)
 UNIT_TEST(extensions_are_added_once_and_only_where_they_help)
 {
     static const char *const asked[] = {"VK_KHR_swapchain", VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME};
-    VkPhysicalDeviceFeatures sparse = {.sparseBinding = VK_TRUE};
     VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .enabledExtensionCount = 1, .ppEnabledExtensionNames = asked};
     struct layer_backing_request request;
@@ -733,9 +763,6 @@ UNIT_TEST(extensions_are_added_once_and_only_where_they_help)
     CHECK_EQ_INT(request.info.enabledExtensionCount, 3);
     CHECK_STR(request.info.ppEnabledExtensionNames[2], VK_KHR_EXTERNAL_MEMORY_EXTENSION_NAME);
     layer_backing_request_finish(&request);
-    info.pEnabledFeatures = &sparse;
-    CHECK(!layer_backing_request(gpu, &info, &request) && request.reason);
-    info.pEnabledFeatures = NULL;
     has_import = false;
     CHECK(!layer_backing_request(gpu, &info, &request) && strstr(request.reason, "VK_EXT_external_memory_host"));
     has_import = true;
