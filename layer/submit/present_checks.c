@@ -33,6 +33,7 @@ struct lap_readback *layer_verify_readback(struct layer_device *dev)
 struct picture {
     const struct layer_swapchain *swapchain;
     uint32_t index;
+    VkImage image;
     const void *pixels;
     size_t bytes;
 };
@@ -77,6 +78,23 @@ static bool is_shared(VkPresentModeKHR mode)
     return mode == VK_PRESENT_MODE_SHARED_DEMAND_REFRESH_KHR || mode == VK_PRESENT_MODE_SHARED_CONTINUOUS_REFRESH_KHR;
 }
 
+/* The driver is asked for an image that the program did not ask for: it may have bound one of its own there
+ * (VkBindImageMemorySwapchainInfoKHR). */
+static VkImage presented_image(struct layer_device *dev, const struct layer_swapchain *swapchain, uint32_t index)
+{
+    VkSwapchainKHR handle = gen_VkSwapchainKHR(swapchain->object.handle);
+    uint32_t count = index + 1;
+    VkImage *images, image = VK_NULL_HANDLE;
+
+    if (index < swapchain->image_count)
+        return swapchain->images[index];
+    images = calloc(count, sizeof *images);
+    if (images && dev->vk.GetSwapchainImagesKHR(dev->handle, handle, &count, images) >= 0 && index < count)
+        image = images[index];
+    free(images);
+    return image;
+}
+
 /* The first picture waits for the present's semaphores, and signals them again when it is done. The others follow on
  * the same queue, after the layer has waited for the first copy. */
 static bool read_picture(struct layer_device *dev, const struct layer_queue *queue, const VkPresentInfoKHR *info,
@@ -96,8 +114,8 @@ static bool read_picture(struct layer_device *dev, const struct layer_queue *que
         at.wait_count = at.signal_count = info->waitSemaphoreCount;
         at.waits = at.signals = info->pWaitSemaphores;
     }
-    status = lap_readback_image(rb, &at, picture->swapchain->images[picture->index], create->imageFormat,
-                                create->imageExtent, layout, &picture->pixels, &picture->bytes, &submitted);
+    status = lap_readback_image(rb, &at, picture->image, create->imageFormat, create->imageExtent, layout,
+                                &picture->pixels, &picture->bytes, &submitted);
     *waited |= submitted;
     if (status != LAP_OK)
         lap_log(&layer.log, LAP_LOG_WARNING, "a presented image could not be read back: %s", lap_error_message());
@@ -117,8 +135,10 @@ void layer_verify_present(struct layer_device *dev, VkQueue queue, const VkPrese
     for (uint32_t i = 0; i < info->swapchainCount; i++) {
         const struct layer_swapchain *swapchain = LAYER_GET(dev, VkSwapchainKHR, info->pSwapchains[i]);
         struct picture picture = {.swapchain = swapchain, .index = info->pImageIndices[i]};
-        if (!swapchain || !swapchain->readable || picture.index >= swapchain->image_count ||
-            !read_picture(dev, record, info, &waited, &picture))
+        if (!swapchain || !swapchain->readable)
+            continue;
+        picture.image = presented_image(dev, swapchain, picture.index);
+        if (!picture.image || !read_picture(dev, record, info, &waited, &picture))
             continue;
         if (layer.options.verify && layer_is_writing())
             write_check(dev, &picture);

@@ -4,7 +4,8 @@
  * use and after a resize, acquiring with a timeout of 0, with a fence, two images at a time that are presented in the
  * other order, two windows in one present, a window that is hidden for a while, images acquired and never presented.
  * With --replace-late a swapchain is destroyed only when the next one is replaced, after frames in that one: drivers
- * may give the handles of its images to the next one. With --ask-together threads ask for the images of a swapchain at
+ * may give the handles of its images to the next one. With --bound the program never asks for a swapchain's images, but
+ * has images of its own with their memory. With --ask-together threads ask for the images of a swapchain at
  * the same time, which Debian 12's validation layer does not survive every time.
  */
 #include "common/shot.h"
@@ -26,7 +27,7 @@ struct state {
     struct app *app;
     struct app_shot shots[2];
     uint32_t next; /* number of the next picture */
-    bool replaces_late;
+    bool replaces_late, binds;
 };
 
 static void query(struct app *app, const struct view *view)
@@ -72,7 +73,8 @@ static bool renew(struct state *state, struct view *view, uint32_t width, uint32
 {
     struct app *app = state->app;
     struct app_swapchain replaced = {0};
-    const struct app_swapchain_request request = {.replaced = state->replaces_late ? &replaced : NULL};
+    const struct app_swapchain_request request = {.replaced = state->replaces_late ? &replaced : NULL,
+                                                   .bound = state->binds};
     CHECK_VK(vkDeviceWaitIdle(app->device));
     if (!app_swapchain_create_with(app, &view->swapchain, view->window.surface, view->mode,
                                    width ? width : view->window.width, height ? height : view->window.height, &request))
@@ -337,9 +339,10 @@ static void ask_together(const struct state *state, struct view *view)
 int main(int argc, char **argv)
 {
     static const char *const instance_extensions[] = {"VK_KHR_get_surface_capabilities2", NULL};
-    static bool asks_together, replaces_late;
+    static bool asks_together, replaces_late, binds;
     static const struct app_option options[] = {
         {"--replace-late", "a swapchain goes when the next one is replaced", &replaces_late, NULL},
+        {"--bound", "images of the program's own have the memory of the swapchain's", &binds, NULL},
         {"--ask-together", "several threads ask for a swapchain's images at once", &asks_together, NULL},
         {0},
     };
@@ -360,6 +363,7 @@ int main(int argc, char **argv)
         app_skip(&app, "there is nothing to do without windows");
     app_device_create(&app, NULL);
     state.replaces_late = replaces_late;
+    state.binds = binds;
     create_shots(&state);
     open_view(&state, &first, 320, 240);
     query(&app, &first);

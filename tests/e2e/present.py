@@ -439,6 +439,15 @@ def images_that_have_the_handles_of_replaced_ones_are_new(context: Context) -> N
         (context.folder / "wsi.lapilli").unlink()
 
 
+@case
+def presents_of_images_that_are_bound_to_a_swapchains_are_checked(context: Context) -> None:
+    """A program that never asks for the swapchain's images has a check for each present, too."""
+    context.capture([context.app("wsi"), "--bound"])
+    presents = [len(line["args"]["pPresentInfo"]["pSwapchains"]) for line in context.print_lines() if line["name"] == "vkQueuePresentKHR"]
+    check(context.info()["checks"]["presents"] == sum(presents) > 0, f"{context.info()['checks']} of {sum(presents)}")
+    check_verified(context.replay())
+
+
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     result = dict(CASES)
     result |= {f"a-display-that-goes-away-{system}": a_display_that_goes_away(system) for system in SYSTEMS}

@@ -26,7 +26,7 @@ WATCHES = [VERIFY, {}, *({**VERIFY, **more} for more in ({"LAPILLI_WRITE_WATCH":
 BUSY = ["threads", "placed", "churn", "multi", "memory", "teardown --one-by-one --devices", "stores --handlers", "lives --exits", "lives --cancels", "lives --reopen",
         "churn --present --window headless", "wsi --ask-together --window headless"]
 # Not in tests/apps/list.txt, since they leave objects alive or go on where others have ended; and the windows that this driver has.
-MORE = ["triangle --window headless", "churn --present --window headless", "wsi --window headless", "wsi --ask-together --window headless",
+MORE = ["triangle --window headless", "churn --present --window headless", "wsi --window headless", "wsi --bound --window headless", "wsi --ask-together --window headless",
         "lives --leave", "lives --at-exit", "placed", "lives --destructor", "lives --cancels", "lives --reopen"]
 # What they compare is in linear images, whose rows have no room for their texels here.
 UNCHECKED = ["compressed"]

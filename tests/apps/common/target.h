@@ -26,6 +26,7 @@ struct app_swapchain {
     VkExtent2D extent;
     uint32_t count;
     bool readable, writable; /* its images can be copied from, and to */
+    bool bound;              /* `images` are the program's own */
     VkImage images[APP_MAX_IMAGES];
     VkImageView views[APP_MAX_IMAGES];
     VkSemaphore drawn[APP_MAX_IMAGES]; /* per image: a present may use it until the image is acquired again */
@@ -80,6 +81,7 @@ struct app_swapchain_request {
     VkSwapchainCreateFlagsKHR flags;
     const void *next;               /* chain for VkSwapchainCreateInfoKHR */
     bool exact;                     /* width and height, whatever the window has */
+    bool bound;                     /* its images are never asked for: the program binds images of its own to them */
     struct app_swapchain *replaced; /* gets the old swapchain, which the caller destroys later; NULL: it is destroyed */
 };
 bool app_swapchain_create_with(const struct app *app, struct app_swapchain *swapchain, VkSurfaceKHR surface,

@@ -69,7 +69,35 @@ static void drop_images(const struct app *app, struct app_swapchain *swapchain)
     for (uint32_t i = 0; i < swapchain->count; i++) {
         vkDestroyImageView(app->device, swapchain->views[i], NULL);
         vkDestroySemaphore(app->device, swapchain->drawn[i], NULL);
+        if (swapchain->bound)
+            vkDestroyImage(app->device, swapchain->images[i], NULL);
     }
+}
+
+/* An image with the memory of an image of the swapchain, as VK_KHR_device_group has it. */
+static VkImage bind_image(const struct app *app, const VkSwapchainCreateInfoKHR *create, VkSwapchainKHR swapchain,
+                          uint32_t number)
+{
+    const VkImageSwapchainCreateInfoKHR of = {.sType = VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR,
+                                              .swapchain = swapchain};
+    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                    .pNext = &of,
+                                    .imageType = VK_IMAGE_TYPE_2D,
+                                    .format = create->imageFormat,
+                                    .extent = {create->imageExtent.width, create->imageExtent.height, 1},
+                                    .mipLevels = 1,
+                                    .arrayLayers = 1,
+                                    .samples = VK_SAMPLE_COUNT_1_BIT,
+                                    .usage = create->imageUsage,
+                                    .sharingMode = create->imageSharingMode};
+    const VkBindImageMemorySwapchainInfoKHR memory = {.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_SWAPCHAIN_INFO_KHR,
+                                                      .swapchain = swapchain,
+                                                      .imageIndex = number};
+    VkBindImageMemoryInfo bind = {.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO, .pNext = &memory};
+
+    CHECK_VK(vkCreateImage(app->device, &info, NULL, &bind.image));
+    CHECK_VK(vkBindImageMemory2(app->device, 1, &bind));
+    return bind.image;
 }
 
 bool app_swapchain_create(const struct app *app, struct app_swapchain *swapchain, VkSurfaceKHR surface,
@@ -130,8 +158,12 @@ bool app_swapchain_create_with(const struct app *app, struct app_swapchain *swap
     CHECK_VK(vkGetSwapchainImagesKHR(app->device, swapchain->swapchain, &swapchain->count, NULL));
     EXPECT_EQ(app, swapchain->count >= create.minImageCount, true);
     CHECK(swapchain->count && swapchain->count <= APP_MAX_IMAGES);
-    CHECK_VK(vkGetSwapchainImagesKHR(app->device, swapchain->swapchain, &swapchain->count, swapchain->images));
+    swapchain->bound = request->bound;
+    if (!request->bound)
+        CHECK_VK(vkGetSwapchainImagesKHR(app->device, swapchain->swapchain, &swapchain->count, swapchain->images));
     for (uint32_t i = 0; i < swapchain->count; i++) {
+        if (request->bound)
+            swapchain->images[i] = bind_image(app, &create, swapchain->swapchain, i);
         VkImageViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO};
         view.image = swapchain->images[i];
         view.viewType = VK_IMAGE_VIEW_TYPE_2D;
