@@ -713,7 +713,7 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
         layer_payload_hides(memory->payload);
     if (image->info.initialLayout == VK_IMAGE_LAYOUT_PREINITIALIZED && image->info.tiling != VK_IMAGE_TILING_LINEAR &&
         memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT && layer_is_recording())
-        layer_note_unseen(LAYER_UNSEEN_TILED_BYTES);
+        layer_note_unseen(LAP_UNSEEN_TILED_BYTES);
     count_bind(image->memobj, plane != 0);
     layer_read_unmapped(dev, memory_handle);
 }

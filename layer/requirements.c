@@ -50,8 +50,7 @@ VKAPI_ATTR void VKAPI_CALL capture_GetBufferMemoryRequirements(VkDevice device, 
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     dev->vk.GetBufferMemoryRequirements(device, buffer, pMemoryRequirements);
-    pMemoryRequirements->memoryTypeBits =
-        shown_to(dev, of_buffer(dev, buffer), pMemoryRequirements->memoryTypeBits);
+    pMemoryRequirements->memoryTypeBits = shown_to(dev, of_buffer(dev, buffer), pMemoryRequirements->memoryTypeBits);
     RECORD(GetBufferMemoryRequirements, device, buffer, pMemoryRequirements);
 }
 

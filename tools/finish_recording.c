@@ -139,6 +139,9 @@ static void say_checks(const struct lap_reader_summary *summary)
         all += summary->counters[kinds[i].counter];
     if (!all) {
         fputs(", no checks: there was nothing that could be compared", stderr);
+        fputs(lap_info_flag(summary->info, "verify_all") ? " (lapilli info lists what was left out)"
+                                                         : "; --verify=all compares what is not mapped, too",
+              stderr);
         return;
     }
     fprintf(stderr, ", %" PRIu64 " check%s", all, all == 1 ? "" : "s");

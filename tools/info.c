@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/signal_name.h"
 #include "codegen/support/unchecked.h"
+#include "codegen/support/unseen.h"
 #include "gen_decode.h"
 #include "gen_reflect.h"
 #include "inspector/analysis/trace_analysis.h"
@@ -333,12 +334,6 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
                                         "layer_version",
                                         "registry",
                                         "trimmed",
-                                        "memory_of_two_devices",
-                                        "memory_from_outside",
-                                        "memory_given_outside",
-                                        "images_from_outside",
-                                        "preinitialized_images",
-                                        "signals_from_outside",
                                         "addresses_lost"};
     static const char *const machine[] = {"device", "driver", "api_version", "device_uuid", "driver_uuid"};
     const cJSON *recorded_on = cJSON_GetObjectItemCaseSensitive(info, "recorded_on");
@@ -385,6 +380,8 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
         good &= put_text(where, machine[i], info_text(recorded_on, machine[i]));
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         good &= put_text(object, texts[i], info_text(info, texts[i]));
+    for (size_t i = 0; i < LAP_UNSEEN_COUNT; i++)
+        good &= put_text(object, lap_unseen_kinds[i].key, info_text(info, lap_unseen_kinds[i].key));
     good &= put_checks(object, info, pass);
     good &= put_mappings(object, info, pass->mappings);
     good &= put_uses(object, pass);
@@ -468,7 +465,11 @@ static void show_checks(const struct pass *pass, const cJSON *json)
             printf("%s%" PRIu64 " of %s", separator, pass->checks[i], check_names[i]);
             separator = ", ";
         }
-    printf("%s\n", *separator ? "" : "none: recorded with --verify, but there was nothing that could be compared");
+    if (!*separator)
+        fputs("none: recorded with --verify, but there was nothing that could be compared", stdout);
+    if (!*separator && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "verify_all")))
+        fputs("; --verify=all compares what is not mapped, too", stdout);
+    putchar('\n');
     for (size_t i = 0; i < LAP_UNCHECKED_COUNT; i++)
         if (pass->unchecked[i])
             printf("%-14s%" PRIu64 " buffers or images, at some time: %s\n", "not checked", pass->unchecked[i],
@@ -482,8 +483,6 @@ static bool is_streamed(const cJSON *json)
 
 static void show(const struct lap_reader_summary *summary, struct pass *pass, const cJSON *json)
 {
-    static const char *const unseen[] = {"memory_of_two_devices", "memory_from_outside",   "memory_given_outside",
-                                         "images_from_outside",   "preinitialized_images", "signals_from_outside"};
     const cJSON *where = cJSON_GetObjectItemCaseSensitive(json, "recorded_on");
     const cJSON *uses = cJSON_GetObjectItemCaseSensitive(json, "uses");
     const char *watch_reason = info_text(json, "write_watch_reason");
@@ -511,9 +510,9 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
                cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(json, "mappings")));
         show_text("", info_text(json, "mappings_compared_reason"));
     }
-    for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++)
-        if (info_text(json, unseen[i]))
-            show_text("not seen", info_text(json, unseen[i]));
+    for (size_t i = 0; i < LAP_UNSEEN_COUNT; i++)
+        if (info_text(json, lap_unseen_kinds[i].key))
+            show_text("not seen", info_text(json, lap_unseen_kinds[i].key));
     if (info_text(json, "addresses_lost"))
         show_text("addresses", info_text(json, "addresses_lost"));
     if (info_text(json, "backing")) {

@@ -70,6 +70,15 @@ bool lap_info_flag(const char *json, const char *key)
     return flag;
 }
 
+bool lap_info_has(const char *json, const char *key)
+{
+    cJSON *info = cJSON_Parse(json);
+    bool has = cJSON_GetObjectItemCaseSensitive(info, key) != NULL;
+
+    cJSON_Delete(info);
+    return has;
+}
+
 char *lap_info_text(const struct lap_info *info)
 {
     cJSON *nothing = info->all ? NULL : cJSON_CreateObject();

@@ -32,6 +32,9 @@ enum lap_status lap_info_add(struct lap_info *info, const char *json, size_t byt
 /* Whether such a text has this member, and it is true. False also where there is no memory. */
 bool lap_info_flag(const char *json, const char *key);
 
+/* Whether such a text has this member, whatever it is. */
+bool lap_info_has(const char *json, const char *key);
+
 /* As JSON text, "{}" for nothing: the caller frees it with cJSON_free. NULL when there is no memory. */
 char *lap_info_text(const struct lap_info *info);
 

@@ -17,6 +17,7 @@ enum lap_unchecked {
     LAP_UNCHECKED_LAYOUT,    /* aspects in different layouts, or between two queue families */
     LAP_UNCHECKED_FAILED,    /* the driver refused the copy */
     LAP_UNCHECKED_OPAQUE, /* it holds acceleration structures or their scratch memory, which differ between drivers */
+    LAP_UNCHECKED_ADDRESSED, /* work may have written it by its address, and the host while it was mapped */
     LAP_UNCHECKED_COUNT
 };
 
@@ -32,6 +33,7 @@ static const char *const lap_unchecked_names[LAP_UNCHECKED_COUNT] = {
     [LAP_UNCHECKED_LAYOUT] = "layout",
     [LAP_UNCHECKED_FAILED] = "driver refused",
     [LAP_UNCHECKED_OPAQUE] = "acceleration structures",
+    [LAP_UNCHECKED_ADDRESSED] = "written by address while mapped",
 };
 
 #endif

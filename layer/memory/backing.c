@@ -152,7 +152,8 @@ static uint32_t own_types(const struct layer_device *dev)
 }
 
 /* Memory that was imported may be bound to objects alone that were created for imports
- * (VUID-VkSparseMemoryBind-memory-02731), and drivers do not take sparse ones for that. They are offered other types. */
+ * (VUID-VkSparseMemoryBind-memory-02731), and drivers do not take sparse ones for that. They are offered other types.
+ */
 uint32_t layer_backing_shown_types(const struct layer_device *dev, bool sparse, uint32_t driver_types)
 {
     uint32_t shown = lap_virtual_types_shown_mask(&dev->physical_device->types, driver_types);

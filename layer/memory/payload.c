@@ -227,7 +227,7 @@ static void end_payload(struct layer_payload *payload)
 static void say_hidden(const struct layer_payload *payload)
 {
     if (payload->hides && (payload->outside || payload->of_devices))
-        layer_note_unseen(LAYER_UNSEEN_TILED_OUTSIDE);
+        layer_note_unseen(LAP_UNSEEN_TILED_OUTSIDE);
 }
 
 static void add_user(struct layer_payload *payload, struct layer_payload_user *user)
@@ -240,7 +240,7 @@ static void add_user(struct layer_payload *payload, struct layer_payload_user *u
             payload->of_devices = true;
     }
     if (payload->of_devices && !payload->shown)
-        layer_note_unseen(LAYER_UNSEEN_TWO_DEVICES);
+        layer_note_unseen(LAP_UNSEEN_TWO_DEVICES);
     say_hidden(payload);
     if (!user->space)
         user->space = ++layer.last_space;
@@ -281,7 +281,7 @@ bool layer_payload_begin(struct layer_device *dev, const VkMemoryAllocateInfo *i
             show_file(payload, import->handleType, import->fd);
             payload->outside = true;
             if (!payload->shown)
-                layer_note_unseen(LAYER_UNSEEN_FROM_OUTSIDE);
+                layer_note_unseen(LAP_UNSEEN_FROM_OUTSIDE);
         }
     }
     if (payload) {
@@ -311,7 +311,7 @@ void layer_payload_end(struct layer_payload_user *user)
             user->next->previous = user->previous;
         if (!payload->users) {
             if (payload->exported && !payload->several && (!payload->shown || payload->hides))
-                layer_note_unseen(LAYER_UNSEEN_GIVEN_OUTSIDE);
+                layer_note_unseen(LAP_UNSEEN_GIVEN_OUTSIDE);
             end_payload(payload);
         }
     }

@@ -259,7 +259,7 @@ void layer_external_sync_find(const struct layer_external_sync_object *object, b
     } else if (handed) {
         out->origin = FROM_OUTSIDE;
         file = add(handed, ++handed->last_payload, copies, fd);
-        layer_note_unseen(LAYER_UNSEEN_SIGNALS);
+        layer_note_unseen(LAP_UNSEEN_SIGNALS);
     }
     out->payload = file ? file->payload : 0;
     pthread_mutex_unlock(&layer.devices_mutex);

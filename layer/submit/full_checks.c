@@ -442,6 +442,7 @@ void layer_verify_all_written(struct layer_device *dev, struct lap_memobj *objec
 
 /* Buffers with an address whose memory only the device can have written. */
 struct addressed {
+    struct layer_device *dev;
     struct layer_buffer **buffers;
     size_t count, capacity;
 };
@@ -453,8 +454,11 @@ static void add_addressed(void *user, uint64_t resource, void *value)
     struct lap_memobj_place place = lap_memobj_place(value);
 
     if (layer_resource_is_image(resource) || buffer->object.type != GEN_HANDLE_VkBuffer || buffer->memobj != value ||
-        !(buffer->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) || !place.mem || lap_mem_mapped(place.mem) ||
-        !buffer->cleared || lap_memobj_shares(value))
+        !(buffer->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) || !place.mem)
+        return;
+    if (lap_mem_mapped(place.mem))
+        layer_verify_all_left_out(addressed->dev, &buffer->object, LAP_UNCHECKED_ADDRESSED);
+    if (lap_mem_mapped(place.mem) || !buffer->cleared || lap_memobj_shares(value))
         return;
     if (!lap_array_grow(&addressed->buffers, sizeof(*addressed->buffers), &addressed->capacity, addressed->count + 1))
         return; /* one check less */
@@ -470,7 +474,7 @@ static int compare_buffers(const void *a, const void *b)
 
 void layer_verify_all_anywhere(struct layer_device *dev, const struct layer_submission *submission)
 {
-    struct addressed addressed = {0};
+    struct addressed addressed = {.dev = dev};
 
     lap_map_each(&dev->resources, add_addressed, &addressed);
     if (addressed.count)

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "codegen/support/pixels.h"
+#include "codegen/support/unseen.h"
 #include "gen_replay.h"
 #include "replayer/address/address.h"
 #include "replayer/core/device.h"
@@ -99,12 +100,21 @@ struct replay_check_summary replay_check_summary(const struct replay *r)
     return summary;
 }
 
-/* Counts a difference; true for the first one, which is reported. */
-static bool count_difference(struct replay_check *check, uint64_t frame)
+/* Names what the layer could not see: the likely cause of a difference. */
+static void say_unseen(const struct replay *r)
 {
-    if (check->summary.different++)
+    for (size_t i = 0; r->reader && i < LAP_UNSEEN_COUNT; i++)
+        if (lap_info_has(lap_reader_summary(r->reader)->info, lap_unseen_kinds[i].key))
+            lap_log(r->log, LAP_LOG_WARNING, "%s. That may be the difference below", lap_unseen_kinds[i].text);
+}
+
+/* Counts a difference; true for the first one, which is reported. */
+static bool count_difference(struct replay *r, uint64_t frame)
+{
+    if (r->check->summary.different++)
         return false;
-    check->summary.first_frame = frame;
+    r->check->summary.first_frame = frame;
+    say_unseen(r);
     return true;
 }
 
@@ -199,7 +209,7 @@ enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index,
     if (same)
         replay_check_bytes_forget(r->check->bytes, e->low, e->high);
     if (status != LAP_OK || same || is_within(r, e->low, e->high, format, VK_IMAGE_ASPECT_COLOR_BIT, pixels, bytes) ||
-        !count_difference(r->check, frame))
+        !count_difference(r, frame))
         return status;
     lap_log(r->log, LAP_LOG_ERROR,
             "frame %" PRIu64 ", %s (packet %" PRIu64 "): image %u of VkSwapchainKHR:%" PRIu64
@@ -303,7 +313,7 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
     }
     status = replay_check_dump_buffer(r, r->check->dump, index, args->offset, data, (size_t)args->size, same);
     replay_check_bytes_forget(r->check->bytes, args->hashLow, args->hashHigh); /* buffers have no format */
-    if (status != LAP_OK || same || !count_difference(r->check, r->at.packet.frame + 1))
+    if (status != LAP_OK || same || !count_difference(r, r->at.packet.frame + 1))
         return status == LAP_OK ? LAP_OK : replay_place(r, status);
     lap_log(r->log, LAP_LOG_ERROR,
             "frame %" PRIu64 ", after %s (packet %" PRIu64 "): VkBuffer:%" PRIu64 " differs in bytes %" PRIu64
@@ -340,7 +350,7 @@ enum lap_status replay_check_image(struct replay *r, const struct replay_checked
     if (status != LAP_OK || same ||
         is_within(r, image->low, image->high, image->format, rows->aspect, data,
                   (size_t)(rows->row_count * rows->bytes_in_row)) ||
-        !count_difference(r->check, r->at.packet.frame + 1))
+        !count_difference(r, r->at.packet.frame + 1))
         return status == LAP_OK ? LAP_OK : replay_place(r, status);
     lap_log(r->log, LAP_LOG_ERROR,
             "frame %" PRIu64 ", after %s (packet %" PRIu64 "): VkImage:%" PRIu64

@@ -74,7 +74,7 @@ static bool renew(struct state *state, struct view *view, uint32_t width, uint32
     struct app *app = state->app;
     struct app_swapchain replaced = {0};
     const struct app_swapchain_request request = {.replaced = state->replaces_late ? &replaced : NULL,
-                                                   .bound = state->binds};
+                                                  .bound = state->binds};
     CHECK_VK(vkDeviceWaitIdle(app->device));
     if (!app_swapchain_create_with(app, &view->swapchain, view->window.surface, view->mode,
                                    width ? width : view->window.width, height ? height : view->window.height, &request))

@@ -21,7 +21,8 @@ RACES = {"stores"}
 @case
 def unread_work_is_checked(context: Context) -> None:
     """Nobody reads what it writes: of that --verify has nothing, --verify=all all, and says what it leaves out."""
-    context.capture([context.app("unread")], "plain.lapilli")
+    said = context.capture([context.app("unread")], "plain.lapilli").err
+    check("no checks: there was nothing that could be compared; --verify=all compares" in said, said)
     check(sum(context.info("plain.lapilli")["checks"].values()) == 0, "there is something to check")
     said = context.run([context.program("lapilli"), "capture", "--verify=all", "-o", "out.lapilli", "--", context.app("unread")]).err
     check("9 checks: 2 of buffers, 7 of images" in said, said)
@@ -49,6 +50,24 @@ def buffers_with_their_usage_in_the_chain_are_checked(context: Context) -> None:
     checked = {line["args"]["buffer"] for line in lines if line["name"] == "lapilliCheckBuffer"}
     check(len(filled) == 2 and filled <= checked, f"{filled} of {checked}")
     check_verified(context.replay())
+
+
+@case
+def what_the_layer_did_not_see_is_said_beside_a_difference(context: Context) -> None:
+    context.capture([context.app("payload")])
+    unseen = context.info()["memory_of_two_devices"]
+    check(unseen, "the program's devices share no memory")
+    context.run([str(context.build / "tests/bin/break-check"), "out.lapilli", "broken.lapilli", "lapilliCheckBuffer"])
+    said = context.replay("broken.lapilli", expect=1).err
+    check(0 <= said.find(unseen) < said.find(" differs in bytes"), said)
+    check(unseen not in context.replay().err, "nothing differs, yet it is said")
+
+
+@case
+def mapped_buffers_that_work_has_the_address_of_are_named(context: Context) -> None:
+    """Nobody can tell which of their bytes the host wrote."""
+    context.run([context.app("address")], context.layer_env(LAPILLI_VERIFY="all"))
+    check("written by address while mapped" in context.info()["unchecked"], f"{context.info()}")
 
 
 @case

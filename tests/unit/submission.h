@@ -14,7 +14,7 @@
 #include "layer/submit/submission.h"
 #include "tests/unit/layer_device.h"
 
-void layer_note_unseen(enum layer_unseen_kind what)
+void layer_note_unseen(enum lap_unseen what)
 {
     (void)what;
 }

@@ -90,9 +90,8 @@ static VkImage bind_image(const struct app *app, const VkSwapchainCreateInfoKHR 
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
                                     .usage = create->imageUsage,
                                     .sharingMode = create->imageSharingMode};
-    const VkBindImageMemorySwapchainInfoKHR memory = {.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_SWAPCHAIN_INFO_KHR,
-                                                      .swapchain = swapchain,
-                                                      .imageIndex = number};
+    const VkBindImageMemorySwapchainInfoKHR memory = {
+        .sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_SWAPCHAIN_INFO_KHR, .swapchain = swapchain, .imageIndex = number};
     VkBindImageMemoryInfo bind = {.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO, .pNext = &memory};
 
     CHECK_VK(vkCreateImage(app->device, &info, NULL, &bind.image));
