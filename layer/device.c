@@ -67,11 +67,14 @@ static void describe_device(const struct layer_device *dev)
     layer_describe_text(&description, machine, "device", p->deviceName);
     VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
     VkPhysicalDeviceProperties2 properties2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &ids};
-    /* VkPhysicalDeviceDriverProperties is core in 1.2. */
-    if (p->apiVersion >= VK_API_VERSION_1_2)
+    const uint32_t version_of_both =
+        p->apiVersion < dev->instance->api_version ? p->apiVersion : dev->instance->api_version;
+    if (version_of_both >= VK_API_VERSION_1_2 ||
+        layer_device_has_extension(dev->physical_device, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))
         ids.pNext = &driver;
-    if (p->apiVersion >= VK_API_VERSION_1_1 && dev->instance->api_version >= VK_API_VERSION_1_1 &&
-        dev->instance->vk.GetPhysicalDeviceProperties2)
+    /* Backing has enabled the extension for programs of Vulkan 1.0. */
+    if (dev->instance->vk.GetPhysicalDeviceProperties2 &&
+        (version_of_both >= VK_API_VERSION_1_1 || dev->instance->knows_imports))
         dev->instance->vk.GetPhysicalDeviceProperties2(gen_VkPhysicalDevice(dev->physical_device->object.handle),
                                                        &properties2);
     if (driver.driverName[0])

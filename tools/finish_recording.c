@@ -144,7 +144,9 @@ static void say_checks(const struct lap_reader_summary *summary)
               stderr);
         return;
     }
-    fprintf(stderr, ", %" PRIu64 " check%s", all, all == 1 ? "" : "s");
+    /* Those behind the last frame mark of a program that did not end are not counted. */
+    fprintf(stderr, ", %s%" PRIu64 " check%s", summary->ended || !summary->complete ? "at least " : "", all,
+            all == 1 ? "" : "s");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         uint64_t count = summary->counters[kinds[i].counter];
         if (count)

@@ -544,7 +544,11 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
     show_bytes(summary->file_bytes);
     printf(" (");
     show_bytes(summary->raw_bytes);
-    printf(" before compression)\n");
+    /* Each frame has chunks of its own, which small ones don't fill. */
+    if (summary->file_bytes > summary->raw_bytes)
+        printf(" of packets; the rest marks %" PRIu64 " frame%s)\n", summary->frames, summary->frames == 1 ? "" : "s");
+    else
+        printf(" before compression)\n");
     if (summary->counters[LAP_COUNTER_WAITED_US])
         printf("%-14s%.1f ms for compression and the %s, in recording threads\n", "waited",
                (double)summary->counters[LAP_COUNTER_WAITED_US] / 1000, is_streamed(json) ? "receiver" : "disk");

@@ -566,6 +566,9 @@ def info_has_the_documented_keys(context: Context) -> None:
     check(info["bytes"]["file"] == (context.folder / "out.lapilli").stat().st_size, f"{info['bytes']}")
     text = context.run([context.program("lapilli"), "info", "out.lapilli"]).out
     check("compute" in text and info["recorded_on"]["device"] in text, text)
+    # A program of Vulkan 1.0 asks for no properties of the driver.
+    context.capture([context.app("compute"), "--timeline", "--old"], "old.lapilli")
+    check(context.info("old.lapilli")["recorded_on"] == info["recorded_on"], f"{context.info('old.lapilli')['recorded_on']}")
 
 
 @case
