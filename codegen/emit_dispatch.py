@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Dispatch tables: one for instance-level and one for device-level commands, loaded by name or else by alias. A command
-that is newer than the program's version of Vulkan is loaded by alias first, since the program means the extension's.
+that is newer than the program's version of Vulkan is loaded by alias first, since the program means the extension's. Global
+commands, which no instance has, are not loaded.
 
 Device-level commands of instance extensions are also loaded through the instance. A driver need not have them; then the
 loader's own functions exist below the layers although no device knows their names.
@@ -9,7 +10,7 @@ loader's own functions exist below the layers although no device knows their nam
 from __future__ import annotations
 
 from model import CommandPlan, Model
-from text import Text, finish_header, header, is_instance_level
+from text import Text, dispatch_handle, finish_header, header, is_instance_level
 
 
 def of_instance_extension(model: Model, plan: CommandPlan) -> bool:
@@ -62,7 +63,7 @@ def emit(model: Model) -> dict[str, str]:
         c(f"void gen_load_{level}_dispatch(struct gen_{level}_dispatch *table, {get} get, {type_name} {variable}, uint32_t api_version)")
         c("{")
         c("memset(table, 0, sizeof *table);")
-        for p in c.guarded(members):
+        for p in c.guarded(p for p in members if dispatch_handle(model, p)):
             emit_load(model, c, p, variable)
         c("}")
     c("void gen_load_missing_device_dispatch(struct gen_device_dispatch *table, PFN_vkGetInstanceProcAddr get, VkInstance instance)")

@@ -201,7 +201,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL capture_GetInstanceProcAddr(VkInstance 
         return NULL;
     if (!entry || (layer.pass_through && !is_chain_command(pName)))
         return instance->next_get_proc_addr(handle, pName);
-    if (entry->device_level)
+    if (entry->device_level || strcmp(pName, "vkEnumerateInstanceVersion") == 0)
         return instance->next_get_proc_addr(handle, pName) ? entry->function : NULL;
     return is_available(&instance->vk, entry) ? entry->function : NULL;
 }

@@ -189,6 +189,11 @@ class TinyModel(Scratch):
         self.assertEqual(self.tiny.registry.resolve("VkBufferExtraTOY"), "VkBufferExtra")
         self.assertEqual(self.tiny.registry.commands["vkCmdFill"].aliases, ["vkCmdFillTOY"])
 
+    def test_no_instance_and_no_device_is_asked_for_a_global_command(self) -> None:
+        loads = importlib.import_module("emit_dispatch").emit(self.tiny)["gen_dispatch.c"]
+        self.assertIn('get(device, "vkCreateBuffer")', loads)
+        self.assertNotIn('"vkCreateInstance"', loads)
+
     def test_what_needs_a_hidden_extension_is_hidden(self) -> None:
         extra = '<extension name="VK_TOY_extra" number="4" type="device" supported="vulkan"'
         for depends, reason in (('depends="VK_TOY_window+VK_VERSION_1_0"', "it needs VK_TOY_window"),
