@@ -10,17 +10,12 @@
 #include "base/array.h"
 #include "replayer/core/device.h"
 
-static const char *const area_names[REPLAY_AREA_COUNT] = {[REPLAY_AREA_VERSION] = "api version",
-                                                          [REPLAY_AREA_EXTENSION] = "extension",
-                                                          [REPLAY_AREA_FEATURE] = "feature",
-                                                          [REPLAY_AREA_QUEUES] = "queue family",
-                                                          [REPLAY_AREA_DEVICE] = "device",
-                                                          [REPLAY_AREA_COMMAND] = "command",
-                                                          [REPLAY_AREA_STRUCTURE] = "structure",
-                                                          [REPLAY_AREA_FORMAT] = "format",
-                                                          [REPLAY_AREA_LIMIT] = "limit",
-                                                          [REPLAY_AREA_SHADER] = "shader",
-                                                          [REPLAY_AREA_PRESENTATION] = "presentation"};
+static const char *const area_names[REPLAY_AREA_COUNT] = {
+    [REPLAY_AREA_EXTENSION] = "extension", [REPLAY_AREA_FEATURE] = "feature",
+    [REPLAY_AREA_QUEUES] = "queue family", [REPLAY_AREA_DEVICE] = "device",
+    [REPLAY_AREA_COMMAND] = "command",     [REPLAY_AREA_STRUCTURE] = "structure",
+    [REPLAY_AREA_FORMAT] = "format",       [REPLAY_AREA_LIMIT] = "limit",
+    [REPLAY_AREA_SHADER] = "shader",       [REPLAY_AREA_PRESENTATION] = "presentation"};
 
 static const char *const outcome_names[REPLAY_OUTCOME_COUNT] = {[REPLAY_MAPPED] = "mapped",
                                                                 [REPLAY_DROPPED] = "dropped",

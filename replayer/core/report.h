@@ -17,7 +17,6 @@
 #include "replayer/core/replay.h"
 
 enum replay_area {
-    REPLAY_AREA_VERSION,
     REPLAY_AREA_EXTENSION,
     REPLAY_AREA_FEATURE,
     REPLAY_AREA_QUEUES,

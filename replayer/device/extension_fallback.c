@@ -148,6 +148,7 @@ static enum gen_struct home_of(struct replay *r, struct replay_extension_fallbac
 static bool is_extension(struct replay *r, struct replay_extension_fallback *p, const char *feature)
 {
     const char *name = strcmp(feature, "descriptorIndexing") == 0 ? "VK_EXT_descriptor_indexing"
+                       : strcmp(feature, "pushDescriptor") == 0   ? VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME
                                                                   : replay_optional_extension_of_feature(feature);
     uint16_t number = name ? extension_number(name) : GEN_EXTENSION_COUNT;
 

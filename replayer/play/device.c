@@ -131,6 +131,7 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
     struct replay_instance *instance = dev->instance;
     PFN_vkGetDeviceProcAddr get =
         (PFN_vkGetDeviceProcAddr)r->loader.get_instance_proc_addr(instance->live, "vkGetDeviceProcAddr");
+    bool pushes = replay_push_descriptors_are_enabled(recorded);
     VkDeviceCreateInfo info;
     enum lap_status status;
     VkResult result;
@@ -166,7 +167,7 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
     gen_load_device_dispatch(&dev->vk, get, dev->live,
                              instance->properties.apiVersion < instance->api_version ? instance->properties.apiVersion
                                                                                      : instance->api_version);
-    status = replay_push_descriptors_create(r, dev, recorded);
+    status = replay_push_descriptors_create(r, dev, pushes);
     if (status == LAP_OK)
         status = replay_host_copies_create(r, dev, &info);
     if (status == LAP_OK)

@@ -23,7 +23,6 @@ struct extension_list {
 
 struct loader {
     PFN_vkCreateInstance create;
-    uint32_t version;
     VkExtensionProperties *extensions;
     uint32_t extension_count;
 };
@@ -43,12 +42,12 @@ static enum lap_status ask_loader(struct replay *r, struct loader *loader)
     PFN_vkEnumerateInstanceExtensionProperties get_extensions =
         (PFN_vkEnumerateInstanceExtensionProperties)r->loader.get_instance_proc_addr(
             NULL, "vkEnumerateInstanceExtensionProperties");
+    uint32_t version = VK_API_VERSION_1_0;
 
     loader->create = (PFN_vkCreateInstance)r->loader.get_instance_proc_addr(NULL, "vkCreateInstance");
-    loader->version = VK_API_VERSION_1_0;
     if (get_version)
-        (void)get_version(&loader->version);
-    if (!loader->create || !get_extensions || loader->version < VK_API_VERSION_1_1)
+        (void)get_version(&version);
+    if (!loader->create || !get_extensions || version < VK_API_VERSION_1_1)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "this machine's Vulkan loader is older than Vulkan 1.1");
     if (get_extensions(NULL, &loader->extension_count, NULL) < 0)
         loader->extension_count = 0;
@@ -144,14 +143,7 @@ static enum lap_status create(struct replay *r, struct replay_instance *instance
     application.pNext = NULL;
     if (application.apiVersion < VK_API_VERSION_1_1)
         application.apiVersion = VK_API_VERSION_1_1;
-    if (application.apiVersion > loader.version) {
-        replay_report_add(
-            r->report, REPLAY_AREA_VERSION, REPLAY_MAPPED, "loader",
-            "the program asked for Vulkan %u.%u; the instance is made for %u.%u, which this machine's loader has",
-            VK_API_VERSION_MAJOR(application.apiVersion), VK_API_VERSION_MINOR(application.apiVersion),
-            VK_API_VERSION_MAJOR(loader.version), VK_API_VERSION_MINOR(loader.version));
-        application.apiVersion = loader.version;
-    }
+    /* A loader hands a version later than its own on to devices. No command of an instance is newer than Vulkan 1.1. */
     instance->api_version = application.apiVersion;
     if (r->options.validation) {
         uint32_t count;

@@ -271,26 +271,23 @@ enum lap_status replay_end_VkPipelineLayout(struct replay *r, struct replay_devi
 
 /* ---- sets of command buffers ---- */
 
-static bool has_feature(const VkDeviceCreateInfo *recorded)
+bool replay_push_descriptors_are_enabled(const VkDeviceCreateInfo *recorded)
 {
+    for (uint32_t i = 0; i < recorded->enabledExtensionCount; i++)
+        if (strcmp(recorded->ppEnabledExtensionNames[i], VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) == 0)
+            return true;
 #ifdef VK_VERSION_1_4
     const VkPhysicalDeviceVulkan14Features *features =
         lap_chain_find(recorded->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_4_FEATURES);
     return features && features->pushDescriptor;
 #else
-    (void)recorded;
     return false;
 #endif
 }
 
-enum lap_status replay_push_descriptors_create(struct replay *r, struct replay_device *dev,
-                                               const VkDeviceCreateInfo *recorded)
+enum lap_status replay_push_descriptors_create(struct replay *r, struct replay_device *dev, bool enabled)
 {
-    bool wanted = has_feature(recorded);
-
-    for (uint32_t i = 0; i < recorded->enabledExtensionCount; i++)
-        wanted |= strcmp(recorded->ppEnabledExtensionNames[i], VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) == 0;
-    if (!wanted || dev->vk.CmdPushDescriptorSetKHR)
+    if (!enabled || dev->vk.CmdPushDescriptorSetKHR)
         return LAP_OK;
     dev->push = calloc(1, sizeof *dev->push);
     if (!dev->push)

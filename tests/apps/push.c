@@ -4,8 +4,8 @@
  * bindings (from their first element on, since lavapipe 22 pushes nowhere else), images, immutable samplers, by writes
  * and by templates, through two pipeline layouts that are alike, in primary and secondary command buffers, which are
  * submitted again, recorded anew, reset with their pool, and freed. With --two by vkCmdPushDescriptorSet2KHR. With
- * --early the set layouts are gone when descriptors are pushed, which validation layers of the time of Debian 12 take
- * for an error.
+ * --core by Vulkan 1.4's feature, without the extension. With --early the set layouts are gone when descriptors are
+ * pushed, which validation layers of the time of Debian 12 take for an error.
  */
 #include "common/app.h"
 #include "shaders/push_gather_comp.h"
@@ -47,7 +47,7 @@ struct scene {
     uint32_t expected[8 * LOOKS][RESULTS];
 };
 
-static bool two, early;
+static bool two, early, core;
 
 static const uint32_t picture_codes[PICTURES] = {51, 102, 204};
 
@@ -69,10 +69,21 @@ static void create_device(struct app *app, struct scene *scene)
     if (two)
         app_skip(app, "these headers have no VK_KHR_maintenance6");
 #endif
+#ifdef VK_VERSION_1_4
+    const VkPhysicalDeviceVulkan14Features version = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_4_FEATURES,
+                                                      .pushDescriptor = VK_TRUE};
+    if (core) {
+        request.extension_count = 0;
+        request.next = &version;
+    }
+#endif
+    if (core && app->api_version < APP_VULKAN_1_4)
+        app_skip(app, "no Vulkan 1.4");
     app_device_create(app, &request);
-    scene->push = (PFN_vkCmdPushDescriptorSetKHR)app_device_function(app, "vkCmdPushDescriptorSetKHR");
-    scene->push_with_template =
-        (PFN_vkCmdPushDescriptorSetWithTemplateKHR)app_device_function(app, "vkCmdPushDescriptorSetWithTemplateKHR");
+    scene->push = (PFN_vkCmdPushDescriptorSetKHR)app_device_function(app, core ? "vkCmdPushDescriptorSet"
+                                                                               : "vkCmdPushDescriptorSetKHR");
+    scene->push_with_template = (PFN_vkCmdPushDescriptorSetWithTemplateKHR)app_device_function(
+        app, core ? "vkCmdPushDescriptorSetWithTemplate" : "vkCmdPushDescriptorSetWithTemplateKHR");
 #ifdef VK_KHR_maintenance6
     if (two) {
         scene->push_2 = (PFN_vkCmdPushDescriptorSet2KHR)app_device_function(app, "vkCmdPushDescriptorSet2KHR");
@@ -401,13 +412,17 @@ static void play_round(struct scene *scene, VkCommandPool pool, VkCommandBuffer 
 
 static const struct app_option options[] = {
     {"--two", "push by the commands of VK_KHR_maintenance6", &two, NULL},
+    {"--core", "push by Vulkan 1.4's feature", &core, NULL},
     {"--early", "destroy the set layout before anything is pushed", &early, NULL},
     {.name = NULL}};
 
 int main(int argc, char **argv)
 {
-    static const struct app_program program = {
-        .name = "push", .what = "Pushes descriptors over one another.", .frames = 6, .options = options};
+    static const struct app_program program = {.name = "push",
+                                               .what = "Pushes descriptors over one another.",
+                                               .frames = 6,
+                                               .options = options,
+                                               .vulkan_1_4 = &core};
     VkCommandPoolCreateInfo create = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                       .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
     static struct scene scene = {.seed = 5};

@@ -149,6 +149,29 @@ def pushed(name: str, arguments: list[str]) -> Callable[[Context], None]:
     return run
 
 
+def pushed_by_version(context: Context) -> None:
+    """Vulkan 1.4's feature alone, on Vulkan 1.3: the extension stands for it, or sets of the replay's own."""
+    validation_layer(context)
+    program = [context.app("push"), "--core"]
+    has_it = context.run(program, expect=None).status == 0
+    null = context.build / "tests/null/null_icd.json"  # what is pushed there is not looked at
+    source = context if has_it else replace(context, driver=null)
+    done = source.capture([*program, *([] if has_it else ["--no-check"])], env={"NULL_NEWEST": "1"}, expect=None)
+    if done.status == 77:  # older headers
+        raise Skip(done.out.strip())
+    check(done.status == 0, done.text[-2000:])
+    for lacks in ("", ",extensions=VK_KHR_push_descriptor"):
+        environment = context.layer_env(VALIDATION, SHAPE, LAPILLI_SHAPE=f"version=3{lacks}")
+        report = json.loads(context.run([context.program("lapilli"), "check", "--json", "out.lapilli"], environment).out)
+        mapped = {f["area"] for f in report["findings"] if f["outcome"] == "mapped" and f["area"] in ("extension", "feature")}
+        check(mapped == {"feature" if lacks else "extension"} and report["refusal"] is None, f"{report}")
+        verify = ["--verify"] if has_it else []
+        done = context.run([context.program("lapilli-replay"), "--present", "headless", *verify, "out.lapilli"], environment)
+        check_no_validation_message(done, "of the replay")
+        if has_it:
+            check_verified(done)
+
+
 def older(context: Context) -> None:
     """Extensions that went into newer versions are enabled where the GPU has no such version, and only those that are used."""
     names = ("VK_KHR_timeline_semaphore", "VK_KHR_synchronization2", "VK_KHR_dynamic_rendering")
@@ -225,6 +248,7 @@ def stencil_alone(context: Context) -> None:
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     headless = [p for p in programs(context) if not p.needs_display and p.name not in WITHOUT]
     result = {"shape-is-there": shape_is_there, "window": windows, "older-version": older, "stencil-alone": stencil_alone}
+    result["pushed/by-version"] = pushed_by_version
     result |= {f"pushed/{''.join((n, *a))}": pushed(n, a)
                for n, a in (("push", []), ("push", ["--two"]), ("push", ["--early"]), ("modern", []), ("depth", ["--push"]), ("attached", []))}
     result |= {p.name: replay_in_all_shapes(p) for p in headless}

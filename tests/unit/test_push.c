@@ -163,7 +163,8 @@ static void world_init(struct world *w)
                                              .AllocateDescriptorSets = allocate_sets,
                                              .UpdateDescriptorSets = update_sets,
                                              .CmdBindDescriptorSets = bind_sets};
-    CHECK_EQ_INT(replay_push_descriptors_create(&w->r, &w->dev, &recorded), LAP_OK);
+    CHECK_EQ_INT(replay_push_descriptors_create(&w->r, &w->dev, replay_push_descriptors_are_enabled(&recorded)),
+                 LAP_OK);
     CHECK(w->dev.push != NULL);
 }
 
