@@ -15,7 +15,7 @@ from registry import Enable
 from text import Text, finish_header, header
 
 KINDS = ["command", "struct", "member", "parameter", "value", "capability", "spirv", "stores", "does"]
-DEEDS = ["nest", "nest_in_pass", "cross_aspects"]
+DEEDS = ["nest", "nest_in_pass", "reuse", "cross_aspects"]
 OPERATORS = ["SET", "EQUAL", "ABOVE", "BITS", "DIFFER"]
 
 
@@ -115,6 +115,7 @@ def emit_needs(model: Model, needs: needs_module.Needs) -> dict[str, str]:
     h("extern const uint32_t gen_promotions[];")
     h("/* The dependencies of each extension as in the registry: names with + , and brackets between them; \"\" for none. By the same index. */")
     h("extern const char *const gen_dependencies[];")
+    h("extern const struct gen_extension_need gen_extension_needs[]; /* by the same index */")
     h(f"#define GEN_SPIRV_EXTENSION_COUNT {len(strings)}")
     h("extern const char *const gen_spirv_extensions[GEN_SPIRV_EXTENSION_COUNT];")
 
@@ -127,7 +128,7 @@ def emit_needs(model: Model, needs: needs_module.Needs) -> dict[str, str]:
     maker = _Rows(model, needs.capabilities, strings)
     rows = {(KINDS.index(k), number, member, operator, value, subject): owner
             for subject, uses in [(i, f.uses) for i, f in enumerate(needs.features)] +
-            [(len(needs.features) + extensions[n], w) for n, w in needs.extensions.items()]
+            [(len(needs.features) + extensions[n], e.uses) for n, e in needs.extensions.items()]
             for w in uses for k, number, owner, member, operator, value in maker.rows(w)}
     h(f"#define GEN_USE_COUNT {len(rows)}")
     h("extern const struct gen_use gen_uses[GEN_USE_COUNT]; /* by kind, owner and member */")
@@ -145,6 +146,11 @@ def emit_needs(model: Model, needs: needs_module.Needs) -> dict[str, str]:
     c("const char *const gen_dependencies[] = {")
     for name in extensions:
         c(f'"{registry.extensions[name].depends}",')
+    c("};")
+    c("const struct gen_extension_need gen_extension_needs[] = {")
+    for name in extensions:
+        e = needs.extensions.get(name, needs_module.Extension())
+        c(f"{{{_text(e.unseen if e.known else 'nothing is known that shows it')}, {_text(e.moot)}}},")
     c("};")
     c("const char *const gen_spirv_extensions[GEN_SPIRV_EXTENSION_COUNT] = {")
     for name in strings:

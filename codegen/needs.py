@@ -46,9 +46,19 @@ class Feature:
 
 
 @dataclass
+class Extension:
+    """A device extension. Its features' uses are its uses, too, where they are on."""
+
+    uses: list[Use] = field(default_factory=list)
+    unseen: str = ""  # as of features
+    moot: str = ""
+    known: bool = True
+
+
+@dataclass
 class Needs:
     features: list[Feature]  # by name
-    extensions: dict[str, list[Use]]  # of device extensions, by name
+    extensions: dict[str, Extension]  # by name
     capabilities: dict[str, int]  # numbers
 
 
@@ -62,7 +72,6 @@ class _Reader:
         self.path, self.model, self.registry, self.data = path, model, model.registry, data
         self.plans = {p.name: p for p in [*model.commands, *model.structs]}
         self.ignored = {self.registry.resolve(n) for n in data["ignored"]["enums"]}
-        self.ignored_extensions = set(data["ignored"].get("extensions", []))
         values: dict[str, int] = {}
         for enum in self.registry.enums.values():
             values.update(enum.values)
@@ -126,7 +135,7 @@ class _Reader:
         later = entry.get("later", False)
         if {"when", "unseen", "moot"} & set(entry) not in ({"when"}, {"unseen"}, {"moot"}, {"when", "unseen"}):
             self.fail(f"{entry['names']}: one of `when`, `unseen` and `moot`, or the first two")
-        if entry.get("with", "multiview") not in features:
+        if entry.get("with", "multiview") not in features and not later:
             self.fail(f"{entry['names']}: there is no feature {entry['with']}")
         for pattern in entry["names"]:
             names = [n for n in features if fnmatchcase(n, pattern) and not ("*" in pattern and features[n].ruled)]
@@ -145,13 +154,20 @@ class _Reader:
                         self.fail(f"{name}: {text!r} names something that is not in the registry")
                     feature.uses += uses or []
 
+    def extension_rule(self, entry: dict, extensions: dict[str, Extension]) -> None:
+        if {"unseen", "moot"} & set(entry) not in ({"unseen"}, {"moot"}):
+            self.fail(f"{entry['names']}: one of `unseen` and `moot`")
+        for name in entry["names"]:
+            if name in extensions:
+                extensions[name].unseen, extensions[name].moot = entry.get("unseen", ""), entry.get("moot", "")
+            elif not entry.get("later", False):
+                self.fail(f"there is no extension {name}")
+
     # ---- uses from the registry ----
 
     def of_extension(self, name: str, features: dict[str, Feature]) -> list[Use]:
         extension = self.registry.extensions[name]
         found: list[Use] = []
-        if name in self.ignored_extensions:
-            return found
         for command in map(self.registry.resolve, extension.commands):
             plan = self.plans.get(command)
             if plan and not plan.disposition.replay == "info":
@@ -179,9 +195,11 @@ def load(path: str | Path, model: Model) -> Needs:
             for m in plan.struct.members:
                 if m.type == "VkBool32":
                     features.setdefault(m.name, Feature(m.name)).structs.append(plan.name)
-    extensions = {e.name: reader.of_extension(e.name, features) for e in registry.extensions.values() if e.kind == "device"}
+    extensions = {e.name: Extension(reader.of_extension(e.name, features)) for e in registry.extensions.values() if e.kind == "device"}
     for entry in data["feature"]:
         reader.rule(entry, features)
+    for entry in data["extension"]:
+        reader.extension_rule(entry, extensions)
 
     def declared(kind: str, owner: str, enables: list) -> None:
         for enable in enables:
@@ -189,7 +207,7 @@ def load(path: str | Path, model: Model) -> Needs:
                 if name in features and not features[name].unseen and not features[name].moot:
                     features[name].uses.append(Use(kind, owner))
             if enable.extension in extensions:
-                extensions[enable.extension].append(Use(kind, owner))
+                extensions[enable.extension].uses.append(Use(kind, owner))
 
     by_capability: set[str] = {n for enables in registry.capabilities.values() for e in enables for n in e.features}
     for feature in features.values():
@@ -211,13 +229,15 @@ def load(path: str | Path, model: Model) -> Needs:
     for name, enables in registry.spirv_extensions.items():
         # A SPIR-V extension with capabilities is used where they are: shaders declare more extensions than they use.
         for enable in enables:
-            if enable.extension in extensions and not any(w.kind == "capability" for w in extensions[enable.extension]):
-                extensions[enable.extension].append(Use("spirv", name))
+            if enable.extension in extensions and not any(w.kind == "capability" for w in extensions[enable.extension].uses):
+                extensions[enable.extension].uses.append(Use("spirv", name))
     for feature in features.values():
         # If one of its uses is invisible, it counts as used.
         feature.uses = [] if feature.name in unknown and not feature.ruled else list(dict.fromkeys(feature.uses))
-        for name in (p for s in feature.structs for p in registry.structs[s].providers):
-            if name in extensions:  # a use of the feature is a use of the extension
-                extensions[name] += feature.uses
-    return Needs(sorted(features.values(), key=lambda f: f.name), {n: list(dict.fromkeys(w)) for n, w in extensions.items()},
-                 dict(data["capabilities"]))
+    # Its features have rules of their own. What is hidden is refused.
+    has_features = {p for s in registry.structs.values() if _is_features(model, s.name) for p in s.providers}
+    for name, extension in extensions.items():
+        extension.uses = list(dict.fromkeys(extension.uses))
+        extension.known = bool(extension.uses or extension.unseen or extension.moot or name in has_features
+                               or name in model.overrides.hidden_extensions)
+    return Needs(sorted(features.values(), key=lambda f: f.name), extensions, dict(data["capabilities"]))

@@ -19,6 +19,11 @@ struct gen_feature {
     bool known;         /* false: from a newer registry, without an entry in needs.toml */
 };
 
+/* Of a device extension beside its features: as there. */
+struct gen_extension_need {
+    const char *unseen, *moot;
+};
+
 enum gen_use_kind {
     GEN_USE_COMMAND,    /* owner: enum gen_command */
     GEN_USE_STRUCT,     /* owner: enum gen_struct */
@@ -35,6 +40,7 @@ enum gen_use_kind {
 enum gen_deed {
     GEN_DOES_NEST,         /* a secondary command buffer executes another */
     GEN_DOES_NEST_IN_PASS, /* within a render pass */
+    GEN_DOES_REUSE,        /* a secondary command buffer may be executed again while it is */
     GEN_DOES_CROSS_ASPECTS /* a copy between images names different aspects of both, of which one is depth or stencil */
 };
 

@@ -464,6 +464,8 @@ static void look_at_deed(struct look *look, const void *args)
         begin = ((const struct gen_args_vkBeginCommandBuffer *)args)->pBeginInfo;
         part->secondary = begin && begin->pInheritanceInfo;
         part->in_pass = begin && begin->flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT;
+        if (part->secondary && begin->flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT)
+            note_shader(look, GEN_USE_DOES, GEN_DOES_REUSE);
         break;
     case GEN_vkCmdExecuteCommands:
         if (part->secondary)

@@ -91,9 +91,9 @@ static void substitute(struct match *m, enum replay_area area, const char *what,
     replay_report_add(m->r->report, area, REPLAY_MAPPED, what, "the GPU does not have it; %s", how);
 }
 
+/* It may be used, and a replay has its own way. */
 static void drop_moot(struct match *m, enum replay_area area, const char *what, const char *why)
 {
-    add_name(&m->idle, what);
     replay_report_add(m->r->report, area, REPLAY_DROPPED, what, "the GPU does not have it; a replay needs none (%s)",
                       why);
 }
@@ -251,23 +251,47 @@ static void refuse_hidden_features(struct match *m, VkBaseOutStructure *chain)
 
 /* ---- extensions ---- */
 
-/* Whether a structure of the extension enables a feature that this build does not know: the trace may use it. */
-static bool has_unknown_feature(const struct gen_extension_info *extension, const VkBaseOutStructure *chain)
+/* What the features of an extension that the program switched on say of its use; each the first one, or NULL. */
+struct extension_features {
+    const struct feature_evidence *used;
+    const char *unseen, *moot; /* why */
+    bool unknown;              /* the trace may use it */
+};
+
+static bool is_on(const VkBaseOutStructure *chain, const char *name)
 {
-    for (const VkBaseOutStructure *s = chain; s; s = s->pNext)
-        for (const uint16_t *id = extension->structs; id && *id; id++) {
-            const struct gen_struct_info *info = &gen_struct_infos[*id];
-            if (gen_struct_of_type(s->sType) != *id || !info->features)
-                continue;
-            for (uint16_t i = 0; i < info->member_count; i++) {
-                uint16_t number = feature_number(info->members[i].name);
-                const void *at = (const char *)s + info->members[i].offset;
-                if (info->members[i].element == GEN_ELEMENT_BOOL && *(const VkBool32 *)at &&
-                    (number == GEN_FEATURE_COUNT || !gen_features[number].known))
-                    return true;
-            }
-        }
+    for (const VkBaseOutStructure *s = chain; s; s = s->pNext) {
+        const struct gen_struct_info *info = &gen_struct_infos[gen_struct_of_type(s->sType)];
+        for (uint16_t i = 0; info->features && i < info->member_count; i++)
+            if (info->members[i].element == GEN_ELEMENT_BOOL && strcmp(info->members[i].name, name) == 0 &&
+                *(const VkBool32 *)(const void *)((const char *)s + info->members[i].offset))
+                return true;
+    }
     return false;
+}
+
+static struct extension_features look_at_features(const struct match *m, const struct gen_extension_info *extension,
+                                                  const VkBaseOutStructure *chain)
+{
+    struct extension_features result = {.used = NULL};
+
+    for (const uint16_t *id = extension->structs; id && *id; id++) {
+        const struct gen_struct_info *info = &gen_struct_infos[*id];
+        for (uint16_t i = 0; info->features && i < info->member_count; i++) {
+            uint16_t number = feature_number(info->members[i].name);
+            if (info->members[i].element != GEN_ELEMENT_BOOL || !is_on(chain, info->members[i].name))
+                continue;
+            if (number == GEN_FEATURE_COUNT || !gen_features[number].known)
+                result.unknown = true;
+            else if (is_seen(m, number) && !result.used)
+                result.used = &m->used->evidence[number];
+            else if (!result.unseen)
+                result.unseen = gen_features[number].unseen;
+            if (number < GEN_FEATURE_COUNT && !result.moot)
+                result.moot = gen_features[number].moot;
+        }
+    }
+    return result;
 }
 
 /* Extensions for presentation. A replay presents images in its own way on every driver, so it does not enable them. */
@@ -297,46 +321,6 @@ static bool is_of_presents(const char *name)
     return false;
 }
 
-/* Extensions that a replay never needs: debugging and measurement, and those for windows, memory and priorities, which
- * a replay handles itself. */
-static bool is_dispensable(const char *name)
-{
-    static const char *const names[] = {"VK_EXT_debug_marker",
-                                        "VK_EXT_tooling_info",
-                                        "VK_EXT_device_fault",
-                                        "VK_EXT_external_memory_host",
-                                        "VK_EXT_external_memory_dma_buf",
-                                        "VK_EXT_external_memory_acquire_unmodified",
-                                        "VK_EXT_image_drm_format_modifier",
-                                        "VK_EXT_queue_family_foreign",
-                                        "VK_KHR_external_memory_fd",
-                                        "VK_KHR_external_fence_fd",
-                                        "VK_KHR_external_semaphore_fd",
-                                        "VK_NV_device_diagnostics_config",
-                                        "VK_NV_device_diagnostic_checkpoints",
-                                        "VK_KHR_portability_subset",
-                                        "VK_EXT_private_data",
-                                        "VK_EXT_pipeline_creation_feedback",
-                                        "VK_EXT_calibrated_timestamps",
-                                        "VK_EXT_memory_priority",
-                                        "VK_EXT_pageable_device_local_memory",
-                                        "VK_EXT_map_memory_placed",
-                                        "VK_EXT_device_memory_report",
-                                        "VK_EXT_memory_budget",
-                                        "VK_EXT_global_priority",
-                                        "VK_KHR_global_priority",
-                                        "VK_KHR_pipeline_executable_properties",
-                                        "VK_AMD_shader_info",
-                                        "VK_AMD_memory_overallocation_behavior",
-                                        "VK_NV_low_latency",
-                                        "VK_NV_low_latency2",
-                                        "VK_KHR_swapchain"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
 /* Some parts of Vulkan 1.2 are optional for a device. */
 static bool core_does_it(struct match *m, const char *name)
 {
@@ -353,7 +337,9 @@ static bool core_does_it(struct match *m, const char *name)
 static enum lap_status match_extension(struct match *m, const char *name, const VkBaseOutStructure *chain)
 {
     const struct gen_extension_info *extension = extension_of(name);
+    const struct gen_extension_need *need;
     const struct feature_evidence *evidence;
+    struct extension_features features;
 
     if (extension && extension->hidden) {
         refuse(m, REPLAY_AREA_EXTENSION, name, extension->hidden);
@@ -365,11 +351,14 @@ static enum lap_status match_extension(struct match *m, const char *name, const 
         m->enabled[m->enabled_count++] = name;
         return LAP_OK;
     }
-    if (is_dispensable(name) || (extension && is_core(m, extension) && core_does_it(m, name))) {
-        bool does_without = is_dispensable(name);
-        replay_report_add(m->r->report, REPLAY_AREA_EXTENSION, does_without ? REPLAY_DROPPED : REPLAY_MAPPED, name,
-                          does_without ? "the GPU does not have it; a replay needs none"
-                                       : "the GPU has it as a part of its version of Vulkan");
+    if (extension && is_core(m, extension) && core_does_it(m, name)) {
+        replay_report_add(m->r->report, REPLAY_AREA_EXTENSION, REPLAY_MAPPED, name,
+                          "the GPU has it as a part of its version of Vulkan");
+        return LAP_OK;
+    }
+    need = extension ? &gen_extension_needs[extension - gen_extensions] : NULL;
+    if (need && need->moot) {
+        drop_moot(m, REPLAY_AREA_EXTENSION, name, need->moot);
         return LAP_OK;
     }
     if (!look_for_uses(m))
@@ -379,11 +368,18 @@ static enum lap_status match_extension(struct match *m, const char *name, const 
         drop_unseen(m, REPLAY_AREA_EXTENSION, name, "this build does not know it");
         return LAP_OK;
     }
+    features = look_at_features(m, extension, chain);
     evidence = &m->used->evidence[GEN_SUBJECT_EXTENSION + (extension - gen_extensions)];
+    if (!evidence->use && features.used)
+        evidence = features.used;
     if (evidence->use && replay_extension_emulation(name))
         substitute(m, REPLAY_AREA_EXTENSION, name, replay_extension_emulation(name));
-    else if (evidence->use || has_unknown_feature(extension, chain))
-        miss(m, REPLAY_AREA_EXTENSION, name, evidence);
+    else if (evidence->use || features.unknown)
+        miss(m, REPLAY_AREA_EXTENSION, name, evidence->use ? evidence : NULL);
+    else if (need->unseen || features.unseen)
+        drop_unseen(m, REPLAY_AREA_EXTENSION, name, need->unseen ? need->unseen : features.unseen);
+    else if (features.moot)
+        drop_moot(m, REPLAY_AREA_EXTENSION, name, features.moot);
     else
         drop_idle(m, REPLAY_AREA_EXTENSION, name);
     return LAP_OK;

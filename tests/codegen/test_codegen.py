@@ -411,6 +411,15 @@ class MachineRegistry(unittest.TestCase):
         self.assertIn(needs_module.Use("command", "vkCmdDrawMultiEXT"), found["multiDraw"].uses)  # its extension's
         self.assertEqual([w for w in found["robustBufferAccess"].uses], [])
         self.assertTrue(found["robustBufferAccess"].unseen and found["privateData"].moot)
+        self.assertIn(needs_module.Use("member", "VkVertexInputBindingDescription2EXT", "divisor", "ABOVE", 1),
+                      found["vertexAttributeInstanceRateDivisor"].uses)  # also where it is dynamic
+
+    def test_every_extension_has_a_rule(self) -> None:
+        """It brought what shows its use, or has features, or it is said why nothing does, or why a replay needs none."""
+        self.assertEqual([n for n, e in self.needs().extensions.items() if not e.known], [])
+        needs = self.needs(('"VK_EXT_depth_range_unrestricted", ', ""))
+        self.assertEqual([n for n, e in needs.extensions.items() if not e.known], ["VK_EXT_depth_range_unrestricted"])
+        self.assertIn("nothing is known that shows it", importlib.import_module("emit_needs").emit_needs(self.machine, needs)["gen_needs.c"])
 
     def test_what_must_not_be_null(self) -> None:
         """Whatever this registry says: what newer ones allow is not refused, what drivers follow is."""

@@ -74,6 +74,28 @@ def unseen_is_dropped_with_a_warning(context: Context) -> None:
     warnings = lines_with(done, "can't be seen")
     check(len(warnings) == 1 and "robustBufferAccess" in warnings[0] and "geometryShader" not in warnings[0], done.err)
     check(outcomes(report(context, environment))["robustBufferAccess"] == "dropped", done.err)
+    # Nor does an extension show what features of it do, or what it does without any.
+    gone = ("VK_EXT_robustness2", "VK_EXT_texel_buffer_alignment", "VK_EXT_depth_range_unrestricted")
+    environment = context.layer_env(SHAPE, LAPILLI_SHAPE="extensions=" + "+".join((*gone, "VK_EXT_4444_formats")))
+    done = context.replay(env=environment)
+    check_verified(done)
+    found = {finding["name"]: finding["text"] for finding in report(context, environment)["findings"] if finding["area"] == "extension"}
+    warnings = lines_with(done, "can't be seen")
+    enabled = next(line["args"]["pCreateInfo"]["ppEnabledExtensionNames"] for line in context.print_lines() if line["name"] == "vkCreateDevice")
+    for name in gone:
+        if name in enabled:
+            check("can't be seen" in found[name] and len(warnings) == 1 and name in warnings[0], f"{name}: {found}\n{done.err}")
+    check("nothing in the trace uses it" in found["VK_EXT_4444_formats"], f"{found}")
+
+
+def nesting_is_seen(context: Context) -> None:
+    """Secondary command buffers that execute others, which may be under way twice."""
+    done = context.capture([context.app("nested")], expect=None)
+    if done.status == 77:
+        raise Skip(done.out.strip())
+    for shape, name in (("features", "nestedCommandBufferSimultaneousUse"), ("extensions", "VK_EXT_nested_command_buffer")):
+        found = report(context, context.layer_env(SHAPE, LAPILLI_SHAPE=f"{shape}={name}"), expect=1)
+        check([n for n, outcome in outcomes(found).items() if outcome == "refused"] == [name], f"{found}")
 
 
 def extensions_follow_the_same_rule(context: Context) -> None:
@@ -219,6 +241,7 @@ def cases() -> dict[str, Callable[[Context], None]]:
               "used-is-needed/geometry": used_is_needed("--geometry", "geometryShader", "Geometry"),
               "used-is-needed/sampler": used_is_needed("--sampler", "samplerAnisotropy", "VkSamplerCreateInfo.anisotropyEnable"),
               "unseen-is-dropped-with-a-warning": unseen_is_dropped_with_a_warning,
+              "used-is-needed/nested": nesting_is_seen,
               "limits-are-named": limits_are_named,
               "misaligned-offsets-are-reported-once": offsets_are_said_once,
               "capabilities-of-shaders-are-compared": shaders_are_looked_at,
