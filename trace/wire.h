@@ -194,7 +194,7 @@ static inline uint64_t lap_live_get(const struct lap_live_table *table, uint64_t
 }
 
 /* Bytes of a command that may hold device addresses, by what they are for. */
-enum lap_words { LAP_WORDS_PUSHED, LAP_WORDS_UPDATED, LAP_WORDS_UNIFORM, LAP_WORDS_COUNT };
+enum lap_words { LAP_WORDS_UPDATED, LAP_WORDS_UNIFORM, LAP_WORDS_COUNT };
 
 /* Callbacks of a decoder's owner. */
 #define LAP_DEC_LAYOUTS 2u

@@ -207,7 +207,8 @@ const char *lap_untranslated_text(enum lap_untranslated_kind kind)
     static const char *const texts[] = {[LAP_UNTRANSLATED_APART] = "the halves of an address are not side by side",
                                         [LAP_UNTRANSLATED_LOW] =
                                             "there is the lower half of an address, and no upper one",
-                                        [LAP_UNTRANSLATED_ODD] = "an address is at no multiple of 4"};
+                                        [LAP_UNTRANSLATED_ODD] = "an address is at no multiple of 4",
+                                        [LAP_UNTRANSLATED_SPLIT] = "the halves of an address come with two commands"};
 
     return texts[kind];
 }

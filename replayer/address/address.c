@@ -13,6 +13,7 @@
 #include "gen_replay.h"
 #include "replayer/address/address_word.h"
 #include "replayer/address/captured_memory.h"
+#include "replayer/address/halves.h"
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
 #include "replayer/sparse/sparse.h"
@@ -26,6 +27,7 @@ struct replay_addresses {
     struct replay_address_word_space words;
     struct replay_address_counts counts;
     struct lap_upper_halves halves;
+    struct replay_halves *split;
     bool warned_lost;                    /* the warning about an untranslatable address has been logged */
     uint64_t renewed_begin, renewed_end; /* recorded addresses of new ranges: replay_address_renewed */
 };
@@ -132,13 +134,13 @@ static enum lap_constant_fit fit_address(void *user, uint64_t word)
     return begin == word ? LAP_CONSTANT_BEGIN : LAP_CONSTANT_WITHIN;
 }
 
-static void say_lost(struct replay_addresses *addresses, const struct lap_untranslated *lost)
+static void say_lost(struct replay_addresses *addresses, const char *where, const struct lap_untranslated *lost)
 {
     addresses->warned_lost = true;
     (void)lap_fail(LAP_ERROR_REPLAY,
-                   "%s (byte %" PRIu64 ", %#" PRIx64
+                   "in %s %s (byte %" PRIu64 ", %#" PRIx64
                    "): a shader gets the recorded one, which is another one on this device",
-                   lap_untranslated_text(lost->kind), lost->offset, lost->address);
+                   where, lap_untranslated_text(lost->kind), lost->offset, lost->address);
     (void)replay_place(addresses->r, LAP_ERROR_REPLAY);
     lap_log(addresses->r->log, LAP_LOG_WARNING, "%s", lap_error_message());
 }
@@ -148,13 +150,13 @@ static struct lap_address_view view_of(struct replay_addresses *addresses)
     return (struct lap_address_view){fit_address, addresses, &addresses->halves};
 }
 
-static void look_for_lost_words(struct replay_addresses *addresses, const void *data, size_t bytes)
+static void look_for_lost_words(struct replay_addresses *addresses, const char *where, const void *data, size_t bytes)
 {
     struct lap_address_view view = view_of(addresses);
     struct lap_untranslated lost;
 
     if (!addresses->warned_lost && lap_untranslated_in_words(&view, data, bytes, &lost))
-        say_lost(addresses, &lost);
+        say_lost(addresses, where, &lost);
 }
 
 static uint64_t translate_address(void *user, uint64_t recorded)
@@ -188,7 +190,8 @@ static const void *translate_words(void *user, enum lap_words what, struct lap_a
 
     if (!addresses || !dev->translates_addresses)
         return data;
-    look_for_lost_words(addresses, data, bytes);
+    look_for_lost_words(addresses, what == LAP_WORDS_UPDATED ? "vkCmdUpdateBuffer" : "an inline uniform block", data,
+                        bytes);
     if (!has_words(&addresses->space, data, bytes))
         return data;
     copy = lap_arena_zalloc(arena, bytes, 1, 16); /* the bytes may belong to a shared blob */
@@ -196,9 +199,7 @@ static const void *translate_words(void *user, enum lap_words what, struct lap_a
         return NULL;
     memcpy(copy, data, bytes);
     count = replay_address_replace_recorded(&addresses->space, copy, bytes);
-    if (what == LAP_WORDS_PUSHED)
-        addresses->counts.pushed += count;
-    else if (what == LAP_WORDS_UPDATED)
+    if (what == LAP_WORDS_UPDATED)
         addresses->counts.inlined += count;
     else
         addresses->counts.uniform += count;
@@ -251,8 +252,12 @@ static enum lap_status begin(struct replay *r, struct replay_device *dev)
 {
     struct replay_addresses *addresses = calloc(1, sizeof *addresses);
 
-    if (!addresses)
+    if (addresses)
+        addresses->split = replay_halves_create();
+    if (!addresses || !addresses->split) {
+        free(addresses);
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory for addresses"));
+    }
     addresses->r = r;
     addresses->dev = dev;
     addresses->words.addresses = &addresses->space;
@@ -443,12 +448,35 @@ enum lap_status replay_address_constants(struct replay *r, struct replay_device 
     struct lap_untranslated lost;
 
     if (!dev->addresses->warned_lost && lap_untranslated_in_constants(&view, info, &lost))
-        say_lost(dev->addresses, &lost);
+        say_lost(dev->addresses, "specialization constants", &lost);
     if (!lap_constants_visit(info, fit_constant, translate_constant, &constants) || constants.failed)
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory for addresses in constants"));
     if (constants.copy)
         ((VkSpecializationInfo *)(uintptr_t)info)->pData = constants.copy; /* the decoder's own memory */
     return LAP_OK;
+}
+
+void replay_address_commands_begin(struct replay_device *dev)
+{
+    replay_halves_clear(dev->addresses->split);
+}
+
+enum lap_status replay_address_command(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
+                                       void *args)
+{
+    struct replay_addresses *addresses = dev->addresses;
+    struct lap_address_view view = view_of(addresses);
+    struct lap_untranslated lost;
+    enum lap_status status;
+    const char *where;
+    uint64_t count;
+
+    if (replay_halves_note(addresses->split, &view, r->at.command, args, &lost, &where) && !addresses->warned_lost)
+        say_lost(addresses, where, &lost);
+    status = replay_halves_translate(addresses->split, &addresses->space, &dev->vk, &r->arena, commands, r->at.command,
+                                     args, &count);
+    addresses->counts.pushed += count;
+    return status;
 }
 
 void replay_address_restore(struct replay_device *dev, void *data, size_t bytes)
@@ -543,6 +571,7 @@ void replay_address_finish(struct replay *r, struct replay_device *dev)
             counts.uniform, counts.constants, counts.arguments, counts.checked);
     replay_address_word_space_finish(&dev->addresses->words);
     replay_address_space_finish(&dev->addresses->space);
+    replay_halves_destroy(dev->addresses->split);
     free(dev->addresses);
     dev->addresses = NULL;
     dev->translates_addresses = false;

@@ -27,7 +27,7 @@ struct replay_address_counts {
     uint64_t buffers, preserved; /* buffers whose address the program queried; of these, those with the same address */
     uint64_t structures;         /* acceleration structures whose address it queried */
     uint64_t updated, renewed;   /* in host writes; and again, when a new object got their address */
-    uint64_t pushed, inlined;    /* in push constants; in vkCmdUpdateBuffer */
+    uint64_t pushed, inlined;    /* in push constants and push data; in vkCmdUpdateBuffer */
     uint64_t uniform, constants; /* in inline uniform blocks; in specialization constants */
     uint64_t arguments;          /* parameters and members of address type */
     uint64_t checked;            /* back to recorded addresses, in memory that --verify compares */
@@ -55,6 +55,11 @@ enum lap_status replay_address_update(struct replay *r, struct replay_device *de
  * of 8 bytes, and two adjacent ones of 4 bytes. info may be NULL. */
 enum lap_status replay_address_constants(struct replay *r, struct replay_device *dev,
                                          const VkSpecializationInfo *info) LAP_MUST_CHECK;
+/* With dev->translates_addresses: translates push constants (halves.h). Call them before a command buffer's first
+ * command, and before each command. */
+void replay_address_commands_begin(struct replay_device *dev);
+enum lap_status replay_address_command(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
+                                       void *args) LAP_MUST_CHECK;
 /* With dev->translates_addresses: replaces this device's addresses in a copy of memory by the recorded ones. `data`
  * comes from a multiple of 4 in the buffer. */
 void replay_address_restore(struct replay_device *dev, void *data, size_t bytes);

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/map.h"
 #include "codegen/support/chain.h"
@@ -11,9 +10,8 @@
 #include "gen_renamed.h"
 #include "gen_replay.h"
 #include "replayer/address/address_range.h"
+#include "replayer/address/halves.h"
 #include "replayer/core/replay.h"
-
-#define PUSHED_WORDS 1024u /* checked push constants: far more than any device supports */
 
 struct buffer {
     uint64_t bytes;
@@ -24,8 +22,7 @@ struct replay_untranslated {
     struct lap_map buffers; /* by index: struct buffer */
     struct replay_address_space space;
     struct lap_upper_halves halves;
-    /* The command buffer's push constants, and the number of the command that wrote each word; 0: none. */
-    uint32_t pushed[PUSHED_WORDS], push_of[PUSHED_WORDS], push;
+    struct replay_halves *split;
 };
 
 struct replay_untranslated *replay_untranslated_create(void)
@@ -34,6 +31,10 @@ struct replay_untranslated *replay_untranslated_create(void)
 
     if (look)
         lap_map_init(&look->buffers);
+    if (look && !(look->split = replay_halves_create())) {
+        free(look);
+        look = NULL;
+    }
     return look;
 }
 
@@ -50,13 +51,13 @@ void replay_untranslated_destroy(struct replay_untranslated *look)
     lap_map_each(&look->buffers, free_buffer, NULL);
     lap_map_finish(&look->buffers);
     replay_address_space_finish(&look->space);
+    replay_halves_destroy(look->split);
     free(look);
 }
 
 void replay_untranslated_block(struct replay_untranslated *look)
 {
-    memset(look->push_of, 0, sizeof look->push_of);
-    look->push = 0;
+    replay_halves_clear(look->split);
 }
 
 /* ---- known addresses ---- */
@@ -156,33 +157,15 @@ static void look_at_stage(struct replay_untranslated *look, struct replay *r,
         report(r, "specialization constants", lap_untranslated_text(lost.kind), lost.offset, lost.address);
 }
 
-/* Reports an address whose two halves come from different commands. */
-static void look_at_edges(struct replay_untranslated *look, struct replay *r, uint32_t first, uint32_t end)
+/* What two commands give: push constants, as work finds them, and updates. */
+static void look_at_halves(struct replay_untranslated *look, struct replay *r, const void *args)
 {
-    for (uint32_t i = first ? first - 1 : 0; i < end && i + 1 < PUSHED_WORDS; i++) {
-        uint64_t word = look->pushed[i] | (uint64_t)look->pushed[i + 1] << 32;
-        bool split = look->push_of[i] && look->push_of[i + 1] && look->push_of[i] != look->push_of[i + 1];
-        struct lap_address_view view = view_of(look);
-        if (split && lap_untranslated_is_telling(&view, word))
-            report(r, "push constants", "the halves of an address come with two commands", 4 * (uint64_t)i, word);
-    }
-}
+    struct lap_address_view view = view_of(look);
+    struct lap_untranslated lost;
+    const char *where;
 
-static void look_at_push(struct replay_untranslated *look, struct replay *r, uint32_t offset, uint32_t size,
-                         const void *values)
-{
-    uint32_t first = offset / 4, count = size / 4;
-
-    if (!values)
-        return;
-    look_at_words(look, r, "push constants", values, size);
-    if (offset % 4 || size % 4 || first > PUSHED_WORDS || count > PUSHED_WORDS - first)
-        return;
-    look->push++;
-    memcpy(&look->pushed[first], values, size);
-    for (uint32_t i = first; i < first + count; i++)
-        look->push_of[i] = look->push;
-    look_at_edges(look, r, first, first + count);
+    if (replay_halves_note(look->split, &view, r->at.command, args, &lost, &where))
+        report(r, where, lap_untranslated_text(lost.kind), lost.offset, lost.address);
 }
 
 static void look_at_writes(struct replay_untranslated *look, struct replay *r,
@@ -212,19 +195,6 @@ static void look_at_call(struct replay_untranslated *look, struct replay *r, con
                 look_at_stage(look, r, &args->pCreateInfos[i].pStages[j]);
         break;
     }
-    case GEN_vkCmdPushConstants: {
-        const struct gen_args_vkCmdPushConstants *args = raw;
-        look_at_push(look, r, args->offset, args->size, args->pValues);
-        break;
-    }
-#ifdef VK_KHR_maintenance6
-    case GEN_vkCmdPushConstants2KHR: {
-        const VkPushConstantsInfoKHR *info = ((const struct gen_args_vkCmdPushConstants2KHR *)raw)->pPushConstantsInfo;
-        if (info)
-            look_at_push(look, r, info->offset, info->size, info->pValues);
-        break;
-    }
-#endif
 #ifdef VK_KHR_device_address_commands
     case GEN_vkCmdUpdateMemoryKHR: {
         const struct gen_args_vkCmdUpdateMemoryKHR *args = raw;
@@ -259,7 +229,9 @@ enum lap_status replay_untranslated_call(struct replay_untranslated *look, struc
     default:
         break;
     }
-    if (moved && look->halves.count)
+    if (moved && look->halves.count) {
         look_at_call(look, r, args);
+        look_at_halves(look, r, args);
+    }
     return LAP_OK;
 }

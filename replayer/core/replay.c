@@ -137,6 +137,17 @@ enum lap_status replay_absent(struct replay *r, const char *parameter)
     return replay_invalid(r, "%s has no %s", gen_command_names[r->at.command], parameter);
 }
 
+bool replay_is_work(uint32_t command)
+{
+    static const char *const prefixes[] = {"vkCmdDraw", "vkCmdDispatch", "vkCmdTraceRays", "vkCmdExecuteGenerated",
+                                           "vkCmdSubpassShading"};
+
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(gen_command_names[command], prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
 void *replay_scratch(struct replay *r, uint64_t count, size_t element_bytes)
 {
     if (count == 0 || count > SIZE_MAX)

@@ -140,6 +140,8 @@ enum lap_status replay_missing(struct replay *r, uint32_t command);
 enum lap_status replay_refuse_command(struct replay *r);
 /* The failure for a parameter that a driver dereferences and that is NULL in the trace. */
 enum lap_status replay_absent(struct replay *r, const char *parameter);
+/* Whether shaders run by a command: draws, dispatches and their like. */
+bool replay_is_work(uint32_t command);
 /* Zeroed memory until the next packet; NULL for 0 bytes, and without memory. */
 void *replay_scratch(struct replay *r, uint64_t count, size_t element_bytes);
 enum lap_status replay_no_scratch(struct replay *r);

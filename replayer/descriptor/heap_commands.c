@@ -2,7 +2,6 @@
 /* heap_commands: heaps that command buffers bind, and copies into them (heaps.h). */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "codegen/support/chain.h"
@@ -265,17 +264,10 @@ static enum lap_status note_write(struct replay *r, const struct replay_device *
     return status;
 }
 
-static bool is_work(uint32_t command)
-{
-    const char *name = gen_command_names[command];
-    return strncmp(name, "vkCmdDraw", 9) == 0 || strncmp(name, "vkCmdDispatch", 13) == 0 ||
-           strncmp(name, "vkCmdTraceRays", 14) == 0 || strncmp(name, "vkCmdExecuteGenerated", 21) == 0;
-}
-
 enum lap_status replay_heaps_note(struct replay *r, struct replay_device *dev, struct replay_descriptor_commands *c,
                                   uint32_t command, const void *args)
 {
-    if (c->heap_count && is_work(command)) {
+    if (c->heap_count && replay_is_work(command)) {
         for (size_t i = 0; i < c->heap_count; i++)
             c->heaps[i].worked |= c->heaps[i].bound;
         return LAP_OK;

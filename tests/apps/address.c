@@ -399,12 +399,29 @@ static void create(const struct app *app, struct job *job)
 
 /* ---- a frame ---- */
 
+static void push_part(VkCommandBuffer commands, VkPipelineLayout layout, const struct push *push, uint32_t offset,
+                      uint32_t bytes)
+{
+    vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, offset, bytes, (const char *)push + offset);
+}
+
+/* The same block in one piece, in words from the last to the first, or in pieces that have two halves each. */
+static void push_in_pieces(VkCommandBuffer commands, VkPipelineLayout layout, const struct push *push)
+{
+    const uint32_t bytes = push->slot % 3 == 0 ? sizeof *push : push->slot % 3 == 1 ? 4 : 8;
+
+    for (uint32_t end = sizeof *push - (bytes == 8 ? 4 : 0); end >= bytes; end -= bytes)
+        push_part(commands, layout, push, end - bytes, bytes);
+    for (uint32_t i = 0; bytes == 8 && i < 2; i++)
+        push_part(commands, layout, push, i ? sizeof *push - 4 : 0, 4);
+}
+
 static void dispatch(const struct job *job, VkCommandBuffer commands, uint32_t pipeline, struct push push)
 {
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, job->pipelines[pipeline]);
     vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, job->layouts[pipeline], 0, 1,
                             &job->sets[pipeline], 0, NULL);
-    vkCmdPushConstants(commands, job->layouts[pipeline], VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, &push);
+    push_in_pieces(commands, job->layouts[pipeline], &push);
     vkCmdDispatch(commands, 1, 1, 1);
 }
 
@@ -428,10 +445,11 @@ static void compute(const struct app *app, struct job *job, uint32_t frame)
     vkCmdUpdateBuffer(commands, job->inlined.buffer.buffer, 0, sizeof inlined, inlined);
     vkCmdFillBuffer(commands, job->result.buffer.buffer, 0, VK_WHOLE_SIZE, 0);
     wait_for_stores(commands);
-    for (uint32_t i = 0; use_apart && i < 8; i += 4) /* and then together with all others */
-        vkCmdPushConstants(commands, job->layouts[0], VK_SHADER_STAGE_COMPUTE_BIT, i, 4, (const char *)&push.list + i);
-    for (push.what = WALK; push.what < REVERSE; push.what++, push.slot++)
-        dispatch(job, commands, 0, push);
+    for (push.what = WALK; push.what < REVERSE; push.what++, push.slot++) {
+        struct push swapped = push; /* HEAD does not look at it */
+        swapped.list = push.list >> 32 | push.list << 32;
+        dispatch(job, commands, 0, use_apart && push.what == HEAD ? swapped : push);
+    }
     push.what = REVERSE;
     push.slot = 5;
     dispatch(job, commands, 0, push);
@@ -648,8 +666,7 @@ int main(int argc, char **argv)
         {"--khr", "use VK_KHR_buffer_device_address and its names", &use_khr, NULL},
         {"--constants", "also in a specialization constant", &use_constants, NULL},
         {"--halves", "also in two specialization constants of 4 bytes", &use_halves, NULL},
-        {"--apart", "make a pipeline with halves that are not side by side, and push an address in halves", &use_apart,
-         NULL},
+        {"--apart", "make a pipeline with halves that are not side by side, and push swapped halves", &use_apart, NULL},
         {"--two", "on two devices in turn", &use_two, NULL},
         {"--alias", "some of it through another buffer in the same memory", &use_alias, NULL},
         {0},

@@ -154,7 +154,7 @@ static uint64_t plus_one(void *user, uint64_t recorded)
 
 static const void *other_words(void *user, enum lap_words what, struct lap_arena *arena, const void *data, size_t bytes)
 {
-    return what == LAP_WORDS_PUSHED ? (const void *)"other" : NULL;
+    return what == LAP_WORDS_UPDATED ? (const void *)"other" : NULL;
 }
 
 UNIT_TEST(decoders_ask_only_who_translates)
@@ -168,14 +168,14 @@ UNIT_TEST(decoders_ask_only_who_translates)
     lap_arena_init(&arena, 1 << 20);
     lap_dec_init(&dec, body, sizeof body, &arena, &source);
     CHECK_EQ_U64(lap_get_address(&dec), 5);
-    CHECK(lap_dec_words(&dec, LAP_WORDS_PUSHED, "same", 5) != NULL);
-    CHECK_STR(lap_dec_words(&dec, LAP_WORDS_PUSHED, "same", 5), "same");
+    CHECK(lap_dec_words(&dec, LAP_WORDS_UPDATED, "same", 5) != NULL);
+    CHECK_STR(lap_dec_words(&dec, LAP_WORDS_UPDATED, "same", 5), "same");
     source.address = plus_one;
     source.words = other_words;
     CHECK_EQ_U64(lap_get_address(&dec), 6);
     CHECK_EQ_U64(lap_get_address(&dec), 0); /* null stays null */
-    CHECK_STR(lap_dec_words(&dec, LAP_WORDS_PUSHED, "same", 5), "other");
-    CHECK(lap_dec_words(&dec, LAP_WORDS_PUSHED, NULL, 0) == NULL);
+    CHECK_STR(lap_dec_words(&dec, LAP_WORDS_UPDATED, "same", 5), "other");
+    CHECK(lap_dec_words(&dec, LAP_WORDS_UPDATED, NULL, 0) == NULL);
     CHECK(dec.status == LAP_OK);
     CHECK(lap_dec_words(&dec, LAP_WORDS_UNIFORM, "same", 5) == NULL);
     CHECK(dec.status < 0);

@@ -4,6 +4,7 @@
 #include "replayer/address/address.h"
 
 #include "codegen/support/pixels.h"
+#include "gen_renamed.h"
 #include "replayer/verify/verify.h"
 #include "tests/unit/replay_buffer.h"
 
@@ -267,6 +268,119 @@ UNIT_TEST(addresses_that_are_the_same_are_not_translated)
     CHECK_EQ_U64(replay_address_counts(&u.dev).renewed, 2);
     end(&u);
 }
+
+/* ---- push constants ---- */
+
+#define LAYOUT(n) ((VkPipelineLayout)(uintptr_t)(0x1000 + (n)))
+
+/* What shaders read, by layout; 0: push data and what has no layout. */
+static uint32_t pushed[3][4];
+
+static void VKAPI_CALL push_constants(VkCommandBuffer commands, VkPipelineLayout layout, VkShaderStageFlags stages,
+                                      uint32_t offset, uint32_t bytes, const void *values)
+{
+    CHECK_EQ_U64(stages, layout == LAYOUT(1) ? VK_SHADER_STAGE_COMPUTE_BIT : VK_SHADER_STAGE_ALL_GRAPHICS);
+    memcpy((char *)pushed[layout == LAYOUT(1) ? 1 : 2] + offset, values, bytes);
+}
+
+static void play(struct unit_replay *u, uint32_t command, void *args)
+{
+    u->r.at.command = command;
+    CHECK_EQ_INT(replay_address_command(&u->r, &u->dev, VK_NULL_HANDLE, args), LAP_OK);
+}
+
+/* Pushes words as a command buffer's playback does; returns the 8 bytes that are then at the offset `at`. */
+static uint64_t push(struct unit_replay *u, unsigned layout, uint32_t word, uint32_t value, uint32_t at)
+{
+    struct gen_args_vkCmdPushConstants args = {
+        .layout = LAYOUT(layout),
+        .stageFlags = layout == 1 ? VK_SHADER_STAGE_COMPUTE_BIT : VK_SHADER_STAGE_ALL_GRAPHICS,
+        .offset = 4 * word,
+        .size = 4,
+        .pValues = &value};
+    uint64_t found;
+
+    play(u, GEN_vkCmdPushConstants, &args);
+    push_constants(args.commandBuffer, args.layout, args.stageFlags, args.offset, args.size, args.pValues);
+    memcpy(&found, &pushed[layout][at], 8);
+    return found;
+}
+
+UNIT_TEST(halves_that_are_pushed_one_after_the_other_are_one_address)
+{
+    const uint32_t low = (uint32_t)RECORDED, high = (uint32_t)(RECORDED >> 32);
+    struct unit_replay u;
+
+    if (!begin(&u))
+        SKIP("no Vulkan driver");
+    CHECK_EQ_INT(ask(&u, create_buffer(&u, 1, BYTES, HOST), RECORDED, LIVE), LAP_OK);
+    u.dev.vk.CmdPushConstants = push_constants;
+    replay_address_commands_begin(&u.dev);
+    CHECK_EQ_U64(push(&u, 1, 2, high, 1), (uint64_t)high << 32); /* half an address is a number */
+    CHECK_EQ_U64(push(&u, 2, 1, low, 1), low);                   /* and so is one of another bind point's */
+    CHECK_EQ_U64(push(&u, 1, 1, low + 8, 1), LIVE + 8);
+    CHECK_EQ_U64(push(&u, 1, 1, low + 16, 1), LIVE + 16);
+    CHECK_EQ_U64(push(&u, 1, 1, 1 << 20, 1), 1 << 20 | (uint64_t)high << 32); /* the upper half is what was recorded again */
+    CHECK_EQ_U64(push(&u, 2, 2, high, 1), LIVE);
+    CHECK_EQ_U64(replay_address_counts(&u.dev).pushed, 3);
+    play(&u, GEN_vkCmdExecuteCommands, &(struct gen_args_vkCmdExecuteCommands){0});
+    CHECK_EQ_U64(push(&u, 2, 1, low + 8, 1) & UINT32_MAX, low + 8);
+    end(&u);
+}
+
+#ifdef VK_KHR_maintenance6
+static void VKAPI_CALL push_constants_2(VkCommandBuffer commands, const VkPushConstantsInfoKHR *info)
+{
+    CHECK(!info->layout && info->stageFlags == VK_SHADER_STAGE_ALL);
+    memcpy((char *)pushed[0] + info->offset, info->pValues, info->size);
+}
+
+UNIT_TEST(halves_that_are_pushed_without_a_layout_are_one_address)
+{
+    const uint32_t halves[2] = {(uint32_t)RECORDED, (uint32_t)(RECORDED >> 32)};
+    struct unit_replay u;
+
+    if (!begin(&u))
+        SKIP("no Vulkan driver");
+    CHECK_EQ_INT(ask(&u, create_buffer(&u, 1, BYTES, HOST), RECORDED, LIVE), LAP_OK);
+    u.dev.vk.CmdPushConstants2KHR = push_constants_2;
+    replay_address_commands_begin(&u.dev);
+    for (uint32_t i = 0; i < 2; i++) {
+        VkPushConstantsInfoKHR info = {
+            .stageFlags = VK_SHADER_STAGE_ALL, .offset = 4 * i, .size = 4, .pValues = &halves[i]};
+        play(&u, GEN_vkCmdPushConstants2KHR, &(struct gen_args_vkCmdPushConstants2KHR){.pPushConstantsInfo = &info});
+        push_constants_2(VK_NULL_HANDLE, &info);
+    }
+    CHECK_EQ_U64(pushed[0][0] | (uint64_t)pushed[0][1] << 32, LIVE);
+    end(&u);
+}
+#endif
+
+#ifdef VK_EXT_descriptor_heap
+static void VKAPI_CALL push_data(VkCommandBuffer commands, const VkPushDataInfoEXT *info)
+{
+    memcpy((char *)pushed[0] + info->offset, info->data.address, info->data.size);
+}
+
+UNIT_TEST(halves_in_push_data_are_one_address)
+{
+    const uint32_t halves[2] = {(uint32_t)RECORDED, (uint32_t)(RECORDED >> 32)};
+    struct unit_replay u;
+
+    if (!begin(&u))
+        SKIP("no Vulkan driver");
+    CHECK_EQ_INT(ask(&u, create_buffer(&u, 1, BYTES, HOST), RECORDED, LIVE), LAP_OK);
+    u.dev.vk.CmdPushDataEXT = push_data;
+    replay_address_commands_begin(&u.dev);
+    for (uint32_t i = 2; i-- > 0;) {
+        VkPushDataInfoEXT info = {.offset = 8 + 4 * i, .data = {&halves[i], 4}};
+        play(&u, GEN_vkCmdPushDataEXT, &(struct gen_args_vkCmdPushDataEXT){.pPushDataInfo = &info});
+        push_data(VK_NULL_HANDLE, &info);
+    }
+    CHECK_EQ_U64(pushed[0][2] | (uint64_t)pushed[0][3] << 32, LIVE);
+    end(&u);
+}
+#endif
 
 UNIT_TEST(a_device_that_gives_no_address_is_refused)
 {
