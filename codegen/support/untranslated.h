@@ -26,7 +26,12 @@ struct lap_address_view {
     const struct lap_upper_halves *halves;
 };
 
-enum lap_untranslated_kind { LAP_UNTRANSLATED_APART, LAP_UNTRANSLATED_LOW, LAP_UNTRANSLATED_ODD, LAP_UNTRANSLATED_SPLIT };
+enum lap_untranslated_kind {
+    LAP_UNTRANSLATED_APART,
+    LAP_UNTRANSLATED_LOW,
+    LAP_UNTRANSLATED_ODD,
+    LAP_UNTRANSLATED_SPLIT
+};
 
 struct lap_untranslated {
     enum lap_untranslated_kind kind;

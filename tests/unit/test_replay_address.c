@@ -292,12 +292,12 @@ static void play(struct unit_replay *u, uint32_t command, void *args)
 /* Pushes words as a command buffer's playback does; returns the 8 bytes that are then at the offset `at`. */
 static uint64_t push(struct unit_replay *u, unsigned layout, uint32_t word, uint32_t value, uint32_t at)
 {
-    struct gen_args_vkCmdPushConstants args = {
-        .layout = LAYOUT(layout),
-        .stageFlags = layout == 1 ? VK_SHADER_STAGE_COMPUTE_BIT : VK_SHADER_STAGE_ALL_GRAPHICS,
-        .offset = 4 * word,
-        .size = 4,
-        .pValues = &value};
+    struct gen_args_vkCmdPushConstants args = {.layout = LAYOUT(layout),
+                                               .stageFlags = layout == 1 ? VK_SHADER_STAGE_COMPUTE_BIT
+                                                                         : VK_SHADER_STAGE_ALL_GRAPHICS,
+                                               .offset = 4 * word,
+                                               .size = 4,
+                                               .pValues = &value};
     uint64_t found;
 
     play(u, GEN_vkCmdPushConstants, &args);
@@ -320,7 +320,8 @@ UNIT_TEST(halves_that_are_pushed_one_after_the_other_are_one_address)
     CHECK_EQ_U64(push(&u, 2, 1, low, 1), low);                   /* and so is one of another bind point's */
     CHECK_EQ_U64(push(&u, 1, 1, low + 8, 1), LIVE + 8);
     CHECK_EQ_U64(push(&u, 1, 1, low + 16, 1), LIVE + 16);
-    CHECK_EQ_U64(push(&u, 1, 1, 1 << 20, 1), 1 << 20 | (uint64_t)high << 32); /* the upper half is what was recorded again */
+    CHECK_EQ_U64(push(&u, 1, 1, 1 << 20, 1),
+                 1 << 20 | (uint64_t)high << 32); /* the upper half is what was recorded again */
     CHECK_EQ_U64(push(&u, 2, 2, high, 1), LIVE);
     CHECK_EQ_U64(replay_address_counts(&u.dev).pushed, 3);
     play(&u, GEN_vkCmdExecuteCommands, &(struct gen_args_vkCmdExecuteCommands){0});
