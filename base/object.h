@@ -30,6 +30,7 @@ struct lap_object {
 struct lap_object_tables {
     struct lap_map *const *maps; /* [handle type] */
     bool inherited;              /* from a parent process: calls that use these tables are not recorded */
+    bool blends_coherently;      /* advancedBlendCoherentOperations is enabled */
 };
 
 /* The trace index of a handle; 0 for VK_NULL_HANDLE and for values that are not known. */

@@ -147,6 +147,8 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
     };
     const VkDeviceGroupDeviceCreateInfo *group =
         lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_DEVICE_CREATE_INFO);
+    const VkPhysicalDeviceBlendOperationAdvancedFeaturesEXT *advanced =
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BLEND_OPERATION_ADVANCED_FEATURES_EXT);
 
     dev->handle = handle;
     dev->instance = gpu->instance;
@@ -159,6 +161,7 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
     }
     dev->tables.maps = dev->maps;
     dev->tables.inherited = gpu->instance->tables.inherited;
+    dev->tables.blends_coherently = advanced && advanced->advancedBlendCoherentOperations;
     layer_mutex_init(&dev->submit_mutex);
     layer_mutex_init(&dev->slots_mutex);
     layer_mutex_init(&dev->map_mutex);

@@ -44,7 +44,7 @@ bool cond_reads_stages(const VkGraphicsPipelineCreateInfo *info)
 }
 
 /* The state that is dynamic, as bits. */
-static uint32_t dynamic_bits(const VkPipelineDynamicStateCreateInfo *dynamic)
+static uint32_t dynamic_bits(const struct lap_enc *enc, const VkPipelineDynamicStateCreateInfo *dynamic)
 {
     uint32_t bits = 0, blend = 0;
 
@@ -98,6 +98,8 @@ static uint32_t dynamic_bits(const VkPipelineDynamicStateCreateInfo *dynamic)
             break;
         }
     }
+    if (!enc->objects || !enc->objects->blends_coherently)
+        blend |= 8;
     return blend == 15 ? bits | COND_DYNAMIC_BLEND : bits;
 }
 
@@ -110,7 +112,7 @@ void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineC
     const bool fragment_output = parts & VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
     const bool reads_stages = cond_reads_stages(info);
     VkShaderStageFlags stages = 0;
-    const uint32_t dynamic = dynamic_bits(info->pDynamicState);
+    const uint32_t dynamic = dynamic_bits(enc, info->pDynamicState);
     uint32_t bits = dynamic | (reads_stages ? COND_STAGES : 0),
              attachments = attachments_of(enc, info, fragment_output);
 
@@ -142,6 +144,12 @@ void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineC
         bits |= COND_COLOR_BLEND;
     if (fragment_output && !info->renderPass)
         bits |= COND_ATTACHMENT_FORMATS;
+    else
+        bits |= COND_NO_SAMPLE_COUNTS;
+    if ((pre_rasterization || fragment_shader || fragment_output) && !info->renderPass)
+        bits |= COND_VIEW_MASK;
+    if (!fragment_output)
+        bits |= COND_NO_LOCATIONS;
     enc->scratch[COND_SCRATCH_PIPELINE] = bits;
 }
 

@@ -43,7 +43,11 @@ enum {
     COND_DYNAMIC_W_SCALING = 1 << 17,
     COND_DYNAMIC_EXCLUSIVE_SCISSOR = 1 << 18,
     COND_DYNAMIC_PALETTE = 1 << 19,
-    COND_DYNAMIC_COVERAGE_TABLE = 1 << 20
+    COND_DYNAMIC_COVERAGE_TABLE = 1 << 20,
+    COND_VIEW_MASK = 1 << 21, /* of dynamic rendering */
+    /* The structures are in other chains, too, where all is read. */
+    COND_NO_SAMPLE_COUNTS = 1 << 22,
+    COND_NO_LOCATIONS = 1 << 23
 };
 
 /* VkWriteDescriptorSet, "Valid Usage": the array that each type reads. */

@@ -116,7 +116,7 @@ static void look_at_vertices(const struct limits_look *look, const VkPipelineVer
 static void look_at_graphics(const struct limits_look *look, const VkGraphicsPipelineCreateInfo *info)
 {
     look_at_vertices(look, info->pVertexInputState);
-    if (info->pColorBlendState)
+    if (info->pColorBlendState && info->pColorBlendState->pAttachments) /* else the number is ignored */
         LIMITS_EXCEEDS(look, maxColorAttachments, "the number of color attachments",
                        info->pColorBlendState->attachmentCount);
 }

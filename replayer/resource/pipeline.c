@@ -303,6 +303,22 @@ static const char *absent_state(const VkGraphicsPipelineCreateInfo *info)
     return !info->pViewportState ? "pViewportState" : !info->pMultisampleState ? "pMultisampleState" : NULL;
 }
 
+/* A trace has no attachments where all of their state is dynamic, and their number may be any. Drivers look all the
+ * same. */
+static enum lap_status fill_blend(struct replay *r, const struct replay_device *dev,
+                                  const VkPipelineColorBlendStateCreateInfo *info)
+{
+    VkPipelineColorBlendStateCreateInfo *blend = (VkPipelineColorBlendStateCreateInfo *)(uintptr_t)info;
+    const uint32_t most = dev->instance->properties.limits.maxColorAttachments;
+
+    if (!blend || blend->pAttachments || !blend->attachmentCount)
+        return LAP_OK;
+    if (blend->attachmentCount > most)
+        blend->attachmentCount = most;
+    blend->pAttachments = replay_scratch(r, blend->attachmentCount, sizeof *blend->pAttachments);
+    return blend->pAttachments ? LAP_OK : replay_no_scratch(r);
+}
+
 enum lap_status replay_CreateGraphicsPipelines(struct replay *r, struct replay_device *dev,
                                                struct gen_args_vkCreateGraphicsPipelines *args)
 {
@@ -325,6 +341,9 @@ enum lap_status replay_CreateGraphicsPipelines(struct replay *r, struct replay_d
         const char *absent = absent_state(&infos[i]);
         if (absent)
             return replay_absent(r, absent);
+        status = fill_blend(r, dev, infos[i].pColorBlendState);
+        if (status != LAP_OK)
+            return status;
         clear_cache_flags(&infos[i].flags, &infos[i].pNext);
         if (dev->stencils_differ)
             replay_format_stencil_pipeline(r, &infos[i]);

@@ -3,7 +3,7 @@
  * dynamic: pipelines with all the dynamic state that a device has, and a picture whose quarters differ in it. With
  * --absent, structures all of whose state is dynamic are left out. The pipelines
  * are whole, or linked from libraries (--libraries): with and without link time optimization, with set layouts of their
- * own.
+ * own. With --garbage, structure members that the libraries ignore lead nowhere, or have any number.
  */
 #include "common/states.h"
 #include "shaders/states_frag.h"
@@ -59,7 +59,51 @@ struct link {
     VkPipelineCreateFlags flags;               /* of the libraries */
     bool optimize;                             /* when they are linked */
     bool alone;                                /* one library has two parts */
+    bool garbage;
 };
+
+/* What a library with these parts ignores. Drivers look at stages and layouts all the same. */
+static void fill_ignored(const struct app_states *states, VkGraphicsPipelineCreateInfo *info,
+                         VkPipelineRenderingCreateInfo *rendering, VkPipelineColorBlendStateCreateInfo *blend,
+                         VkGraphicsPipelineLibraryFlagsEXT parts)
+{
+    const bool all_blend_is_dynamic = app_states_has(states, VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT) &&
+                                      app_states_has(states, VK_DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT) &&
+                                      app_states_has(states, VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT);
+    void *const lost = (void *)(uintptr_t)0xdead000;
+    const VkGraphicsPipelineLibraryFlagsEXT stages = VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT |
+                                                     VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT,
+                                            output = VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
+
+    if (!(parts & VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT)) {
+        info->pVertexInputState = lost;
+        info->pInputAssemblyState = lost;
+    }
+    if (!(parts & VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT)) {
+        info->pViewportState = lost;
+        info->pRasterizationState = lost;
+        info->pTessellationState = lost;
+    }
+    if (!(parts & VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT))
+        info->pDepthStencilState = lost;
+    if (!(parts & (VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT | output)))
+        info->pMultisampleState = lost;
+    if (parts & output) {
+        if (all_blend_is_dynamic)
+            *blend = (VkPipelineColorBlendStateCreateInfo){
+                .sType = blend->sType, .attachmentCount = 5921370, .pAttachments = lost};
+        return;
+    }
+    info->pColorBlendState = lost;
+    rendering->colorAttachmentCount = 5921370;
+    rendering->pColorAttachmentFormats = lost;
+    rendering->depthAttachmentFormat = rendering->stencilAttachmentFormat = 5921370;
+    if (parts & stages)
+        return;
+    rendering->viewMask = 0xdead;
+    info->renderPass = (VkRenderPass)lost;
+    info->subpass = 5921370;
+}
 
 static VkPipeline library(const struct app_states *states, const struct programs *programs, const struct link *link,
                           VkGraphicsPipelineLibraryFlagsEXT parts)
@@ -85,17 +129,15 @@ static VkPipeline library(const struct app_states *states, const struct programs
     const VkPipelineDepthStencilStateCreateInfo depth = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO};
     const VkPipelineColorBlendAttachmentState attachment = {.colorWriteMask = 0xf};
-    const VkPipelineColorBlendStateCreateInfo blend = {.sType =
-                                                           VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO,
-                                                       .attachmentCount = 1,
-                                                       .pAttachments = &attachment};
+    VkPipelineColorBlendStateCreateInfo blend = {.sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO,
+                                                 .attachmentCount = 1,
+                                                 .pAttachments = &attachment};
     const VkPipelineDynamicStateCreateInfo dynamic = {.sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO,
                                                       .dynamicStateCount = states->dynamic_count,
                                                       .pDynamicStates = states->dynamic};
+    VkPipelineRenderingCreateInfo rendering = programs->rendering;
     const VkGraphicsPipelineLibraryCreateInfoEXT part = {
-        .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT,
-        .pNext = (void *)(uintptr_t)&programs->rendering,
-        .flags = parts};
+        .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT, .pNext = &rendering, .flags = parts};
     VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
     VkPipelineShaderStageCreateInfo stages[2];
     VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
@@ -129,6 +171,8 @@ static VkPipeline library(const struct app_states *states, const struct programs
         info.pColorBlendState = &blend;
     }
     info.pStages = info.stageCount ? stages : NULL;
+    if (link->garbage)
+        fill_ignored(states, &info, &rendering, &blend, parts);
     CHECK_VK(vkCreateGraphicsPipelines(states->app->device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline));
     return pipeline;
 }
@@ -179,7 +223,8 @@ static VkPipelineLayout independent(const struct app *app, VkDescriptorSetLayout
     return layout;
 }
 
-static void draw_linked(const struct app_states *states, const struct programs *programs, struct app_picture *picture)
+static void draw_linked(const struct app_states *states, const struct programs *programs, struct app_picture *picture,
+                        bool garbage)
 {
     const struct app *app = states->app;
     VkDescriptorSetLayout nothing = app_set_layout(app, 0, NULL);
@@ -188,9 +233,9 @@ static void draw_linked(const struct app_states *states, const struct programs *
                      fragment = independent(app, picture->set_layout, VK_NULL_HANDLE);
     const VkPipelineCreateFlags retain = VK_PIPELINE_CREATE_RETAIN_LINK_TIME_OPTIMIZATION_INFO_BIT_EXT;
     const struct link ways[] = {
-        {whole, whole, whole, 0, false, false},        {whole, whole, whole, 0, false, true},
-        {whole, whole, whole, retain, true, false},    {both, vertex, fragment, 0, false, false},
-        {both, vertex, fragment, retain, false, true}, {both, vertex, fragment, retain, true, false},
+        {whole, whole, whole, 0, false, false, garbage},        {whole, whole, whole, 0, false, true, garbage},
+        {whole, whole, whole, retain, true, false, garbage},    {both, vertex, fragment, 0, false, false, garbage},
+        {both, vertex, fragment, retain, false, true, garbage}, {both, vertex, fragment, retain, true, false, garbage},
     };
     for (uint32_t i = 0; i < COUNT_OF(ways); i++) {
         struct linked linked = link_them(states, programs, &ways[i]);
@@ -224,10 +269,11 @@ static const void *find_libraries(const struct app *app, struct app_states *stat
 
 int main(int argc, char **argv)
 {
-    static bool absent, libraries;
+    static bool absent, libraries, garbage;
     static const struct app_option options[] = {
         {"--absent", "leave out structures all of whose state is dynamic", &absent, NULL},
         {"--libraries", "link the pipelines from libraries", &libraries, NULL},
+        {"--garbage", "and fill what they ignore", &garbage, NULL},
         {0},
     };
     static const struct app_program program = {
@@ -257,13 +303,15 @@ int main(int argc, char **argv)
     if (absent && strstr(app.properties.deviceName, "llvmpipe") &&
         app.properties.apiVersion < VK_MAKE_API_VERSION(0, 1, 4, 0))
         app_skip(&app, "this driver crashes without these structures");
+    if (getenv("VK_INSTANCE_LAYERS") && strstr(getenv("VK_INSTANCE_LAYERS"), "VK_LAYER_KHRONOS_validation"))
+        garbage = false; /* it follows what is ignored */
     app_device_create(&app, &request);
     printf("%u dynamic states\n", states.dynamic_count);
     app_picture_create(&app, &picture);
     describe(&app, &programs);
     for (uint32_t frame = 0; frame < app.frames; frame++) {
         if (libraries) {
-            draw_linked(&states, &programs, &picture);
+            draw_linked(&states, &programs, &picture, garbage);
             continue;
         }
         VkPipeline pipeline =

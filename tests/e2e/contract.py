@@ -612,6 +612,17 @@ def unknown_structures_are_left_out(context: Context) -> None:
 
 
 @case
+def ignored_numbers_are_no_needs(context: Context) -> None:
+    """What a pipeline library does not read is neither in the trace nor in what `check` says of it."""
+    context.capture([context.app("dynamic"), "--libraries", "--garbage"])
+    report = json.loads(context.run([context.program("lapilli"), "check", "--json", "out.lapilli"]).out)
+    check(report["can_replay"] and not report["may_fail"], f"{report}")
+    made = [info for line in context.print_lines() if line["name"] == "vkCreateGraphicsPipelines" for info in line["args"]["pCreateInfos"]]
+    masks = [s for info in made for s in info["pNext"] if s["sType"] == "VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO"]
+    check(bool(masks) and {(s["viewMask"], s["colorAttachmentCount"]) for s in masks} == {(0, 0), (0, 1)}, f"{masks}")
+
+
+@case
 def check_and_replay_agree_on_another_machine(context: Context) -> None:
     """A driver without a format, and one that wants other offsets: the report says what the replay then does."""
     context.capture([context.app("descriptors")], "descriptors.lapilli")

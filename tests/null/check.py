@@ -41,6 +41,7 @@ LEFT_OUT = {
     "attached": "rows of images here have no room for their texels",
     "attached --undefined": "the same",
     "ignored --garbage": "the driver looks at what is to be ignored, too",
+    "dynamic --libraries --garbage": "the same",
 }
 # What a replay says of `video` where a driver codes other things (NULL_VIDEO); None: it is replayed.
 CODES = {"codec": "has no VK_VIDEO_CODEC_OPERATION_DECODE_H264_BIT_KHR", "profile": "does not code this profile of VK_VIDEO_CODEC_OPERATION_DECODE_H264",

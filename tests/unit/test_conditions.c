@@ -8,7 +8,7 @@
 
 static struct lap_map empty;
 static struct lap_map *maps[GEN_HANDLE_COUNT];
-static const struct lap_object_tables tables = {.maps = maps};
+static struct lap_object_tables tables = {.maps = maps};
 static struct lap_enc enc;
 
 static void begin(void)
@@ -110,6 +110,22 @@ UNIT_TEST(libraries_without_fragment_output_have_no_formats)
     p.info.pColorBlendState = LOST;
     p.rendering.pColorAttachmentFormats = LOST;
     CHECK(encoded(&p) > 0);
+    /* Nor has what ends up there any number. */
+    VkAttachmentSampleCountInfoAMD samples = {.sType = VK_STRUCTURE_TYPE_ATTACHMENT_SAMPLE_COUNT_INFO_AMD};
+    p.rendering.pNext = &samples;
+    p.rendering.colorAttachmentCount = 0;
+    size_t before = encoded(&p);
+    p.rendering.colorAttachmentCount = samples.colorAttachmentCount = 5921370;
+    p.rendering.depthAttachmentFormat = (VkFormat)5921370;
+    samples.pColorAttachmentSamples = LOST;
+    CHECK(encoded(&p) == before);
+    p.rendering.viewMask = 5921370; /* but this it reads */
+    CHECK(encoded(&p) > before);
+    library.flags = VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT;
+    p.info.pRasterizationState = LOST;
+    before = encoded(&p);
+    p.rendering.viewMask = 0;
+    CHECK(encoded(&p) == before);
 }
 
 UNIT_TEST(state_that_is_dynamic_is_not_followed)
@@ -129,10 +145,14 @@ UNIT_TEST(state_that_is_dynamic_is_not_followed)
     make_dynamic(&p, VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT);
     make_dynamic(&p, VK_DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT);
     make_dynamic(&p, VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT);
+    tables.blends_coherently = true;
     size_t some = encoded(&p);
     make_dynamic(&p, VK_DYNAMIC_STATE_COLOR_BLEND_ADVANCED_EXT);
     p.blend.pAttachments = LOST;
     CHECK(encoded(&p) < some); /* advanced blending was the last thing that they were read for */
+    p.dynamic.dynamicStateCount--;
+    tables.blends_coherently = false;
+    CHECK(encoded(&p) > 0);
 }
 
 UNIT_TEST(inherited_formats_are_read_inside_of_dynamic_rendering_only)
