@@ -319,7 +319,7 @@ def _emit_end(c: Text, p: CommandPlan) -> None:
     if p.disposition.replay == "end":
         c(f"return replay_end_{ended.type}(r, dev, index, object);")
     else:
-        c("if (__builtin_expect(dev->busy, 0))")
+        c("if (__builtin_expect(dev->busy || dev->shown, 0))")
         c(f"    replay_deferred_destroy_handle(dev, GEN_HANDLE_{ended.type}, object->live);")
         c("else")
         c(f"    dev->vk.{p.command.short}(dev->live, gen_{ended.type}(object->live), NULL);")
@@ -473,7 +473,7 @@ def _emit_gen(model: Model, c: Text, p: CommandPlan, adapted: list[_Adapted]) ->
     returns = p.command.returns == "VkResult"
     ended = _ended(model, p)
     if ended:
-        c("if (__builtin_expect(dev->busy, 0))")
+        c("if (__builtin_expect(dev->busy || dev->shown, 0))")
         c(f"    replay_deferred_destroy_handle(dev, GEN_HANDLE_{ended.type}, gen_u64_{ended.type}(a->{ended.name}));")
         c("else")
         c(f"    {call};")

@@ -62,7 +62,8 @@ struct replay_device {
     uint32_t queue_count;
     struct replay_submissions *submissions;           /* submission.c; NULL until something is submitted */
     struct replay_deferred_destroy *deferred_destroy; /* made with it */
-    bool busy; /* submission.h: work may be under way, or destructions are deferred */
+    struct replay_shown *shown; /* shown.h; NULL: the driver looks at no descriptor that shaders don't use */
+    bool busy;                  /* submission.h: work may be under way, or destructions are deferred */
     struct replay_queue_plan *queue_plan;
     bool lacks_foreign;                     /* VK_EXT_queue_family_foreign, which the trace enables */
     bool families_differ;                   /* some recorded family has another number on the replay device */

@@ -35,6 +35,7 @@
 #include "replayer/sparse/sparse.h"
 #include "replayer/submit/external_sync.h"
 #include "replayer/submit/submit.h"
+#include "replayer/sync/shown.h"
 #include "replayer/sync/submission.h"
 #include "replayer/sync/wait.h"
 
@@ -230,6 +231,8 @@ enum lap_status replay_CreateDevice(struct replay *r, struct replay_instance *in
         status = replay_analysis_settle(r);
     if (status == LAP_OK)
         status = replay_object_add(r, GEN_HANDLE_VkDevice, dev->index, gen_u64_VkDevice(dev->live), dev, NULL);
+    if (status == LAP_OK)
+        replay_shown_create(dev);
     if (status != LAP_OK)
         replay_device_destroy(r, dev);
     else
@@ -248,6 +251,7 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
     replay_submits_end(dev);
     replay_external_sync_finish(r, dev);
     replay_objects_destroy_left(r, dev);
+    replay_shown_destroy(dev);
     free(dev->handed);
     replay_measure_device(r, dev);
     replay_address_finish(r, dev);

@@ -134,7 +134,7 @@ enum lap_status replay_end_VkBuffer(struct replay *r, struct replay_device *dev,
 
     if (record && record->staged.batch)
         replay_staging_settle(r, dev, &record->staged, buffer);
-    if (__builtin_expect(dev->busy, 0))
+    if (__builtin_expect(dev->busy || dev->shown, 0))
         replay_deferred_destroy_handle(dev, GEN_HANDLE_VkBuffer, object->live);
     else
         dev->vk.DestroyBuffer(dev->live, buffer, NULL);

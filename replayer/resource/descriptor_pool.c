@@ -18,6 +18,7 @@
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
 #include "replayer/sync/deferred_destroy.h"
+#include "replayer/sync/shown.h"
 #include "replayer/sync/submission.h"
 
 #define MOST_RETIRED 8u   /* per pool; with more, the replay waits for the oldest work */
@@ -113,6 +114,14 @@ static void end_overflows(struct replay *r, struct replay_device *dev, struct re
     pool->overflow_count = pool->overflow_capacity = 0;
 }
 
+static void end_sets(struct replay *r, struct replay_device *dev, struct replay_descriptor_pool *pool)
+{
+    for (uint64_t i = 0; dev->shown && i < pool->sets.count; i++)
+        replay_shown_set_end(
+            dev, gen_VkDescriptorSet(replay_object_get(r, GEN_HANDLE_VkDescriptorSet, pool->sets.indices[i])->live));
+    replay_children_clear(r, &pool->sets, GEN_HANDLE_VkDescriptorSet);
+}
+
 static void free_if_over(struct replay_descriptor_pool *pool)
 {
     if (pool->gone && !pool->retired)
@@ -130,7 +139,7 @@ enum lap_status replay_DestroyDescriptorPool(struct replay *r, struct replay_dev
     if (pool) {
         destroy_spares(r, dev, pool);
         end_overflows(r, dev, pool);
-        replay_children_clear(r, &pool->sets, GEN_HANDLE_VkDescriptorSet);
+        end_sets(r, dev, pool);
         replay_children_finish(&pool->sets);
         pool->gone = true;
         free_if_over(pool);
@@ -238,7 +247,7 @@ enum lap_status replay_ResetDescriptorPool(struct replay *r, struct replay_devic
         return status;
     pool->used = false;
     end_overflows(r, dev, pool);
-    replay_children_clear(r, &pool->sets, GEN_HANDLE_VkDescriptorSet);
+    end_sets(r, dev, pool);
     return LAP_OK;
 }
 
@@ -446,6 +455,8 @@ enum lap_status replay_FreeDescriptorSets(struct replay *r, struct replay_device
     status = free_sets(r, dev, pool, args);
     if (status != LAP_OK)
         return status;
+    for (uint32_t i = 0; dev->shown && i < args->descriptorSetCount; i++)
+        replay_shown_set_end(dev, args->pDescriptorSets[i]);
     for (uint32_t i = 0; i < args->descriptorSetCount; i++)
         replay_children_remove(
             r, &pool->sets, GEN_HANDLE_VkDescriptorSet,

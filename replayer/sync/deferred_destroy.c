@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/assert.h"
 #include "replayer/core/handles.h"
+#include "replayer/sync/shown.h"
 #include "replayer/sync/submission.h"
 
 #define MOST 65536u /* with more, the replay waits for the device */
@@ -126,7 +127,11 @@ static void destroy_handle(struct replay *r, struct replay_device *dev, const st
 
 void replay_deferred_destroy_handle(struct replay_device *dev, enum gen_handle_type type, uint64_t live)
 {
-    if (live)
+    if (!live || (dev->shown && replay_shown_keep(dev, type, live)))
+        return;
+    if (dev->busy)
         replay_deferred_destroy_add(dev,
                                     (struct replay_deferred){.destroy = destroy_handle, .type = type, .live = live});
+    else
+        gen_destroy_live(dev, type, live);
 }

@@ -27,7 +27,8 @@ struct replay_deferred {
 void replay_deferred_destroy_add(struct replay_device *dev, struct replay_deferred object);
 /* The same without a wait. False: no room, or the device is idle; nothing is done. */
 bool replay_deferred_destroy_try(struct replay_device *dev, struct replay_deferred object);
-/* The same for an object with a vkDestroy* command of the device. */
+/* The same for an object with a vkDestroy* command of the device, which may also be idle. It waits for descriptor sets
+ * that show the object, too (shown.h). */
 void replay_deferred_destroy_handle(struct replay_device *dev, enum gen_handle_type type, uint64_t live);
 
 /* The number of deferred objects, and whether one of this type is among them. */
