@@ -35,6 +35,7 @@ struct update {
 struct replay_halves {
     struct block blocks[KINDS];
     uint32_t pushes;
+    bool fresh; /* some block is */
     struct update updates[UPDATES];
     uint64_t update_count;
 };
@@ -66,6 +67,7 @@ void replay_halves_clear(struct replay_halves *halves)
         halves->blocks[i].fresh = false;
     }
     halves->pushes = 0;
+    halves->fresh = false;
     halves->update_count = 0;
 }
 
@@ -124,7 +126,7 @@ static void note_push(struct replay_halves *halves, const struct push *push)
         block->layouts[i] = push->layout;
     }
     block->count = block->count < end ? end : block->count;
-    block->fresh = true;
+    block->fresh = halves->fresh = true;
 }
 
 static bool is_lost_push(struct replay_halves *halves, const struct lap_address_view *view,
@@ -137,6 +139,7 @@ static bool is_lost_push(struct replay_halves *halves, const struct lap_address_
         lost = block->fresh && lap_untranslated_in_words(view, block->recorded, 4 * (size_t)block->count, out);
         block->fresh = false;
     }
+    halves->fresh = lost; /* blocks behind it are looked at next time */
     return lost;
 }
 
@@ -290,5 +293,5 @@ bool replay_halves_note(struct replay_halves *halves, const struct lap_address_v
         return false;
     }
     *out_where = "push constants";
-    return replay_is_work(command) && is_lost_push(halves, view, out);
+    return halves->fresh && replay_is_work(command) && is_lost_push(halves, view, out);
 }
