@@ -488,7 +488,8 @@ def parts_begin_and_end_by_command(context: Context) -> None:
 @case
 def commands_work_beside_frames_that_were_asked_for(context: Context) -> None:
     """A range that is stopped does not begin again; the program waits for no receiver until there is something to record."""
-    process = start(context, capturing(context, UNIX, *endless(context), options=("--frames", "1000-100000000")))
+    # Until somebody reads on, the program gets no further than the pipe and the reader's buffer hold: some 1,400 lines.
+    process = start(context, capturing(context, UNIX, *endless(context), options=("--frames", "2000-100000000")), pipesize=4096)
     receiver = Receiver(context)
     obeys(context, receiver)
     check(state(context, receiver.address)["state"] == "waiting", "it does not wait")
