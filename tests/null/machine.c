@@ -53,7 +53,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hand_GetPhysicalDeviceToolProperties(VkPhysicalDe
 /* The registry's newest version, but none whose commands map memory in other ways, unless NULL_NEWEST asks for it. */
 static uint32_t api_version(void)
 {
-    return getenv("NULL_NEWEST") || VK_HEADER_VERSION_COMPLETE < VK_API_VERSION_1_3 + (1u << 12)
+    const char *newest = getenv("NULL_NEWEST");
+
+    return newest || VK_HEADER_VERSION_COMPLETE < VK_API_VERSION_1_3 + (1u << 12)
                ? VK_HEADER_VERSION_COMPLETE
                : VK_API_VERSION_1_3;
 }
