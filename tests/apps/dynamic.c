@@ -62,7 +62,7 @@ struct link {
     bool garbage;
 };
 
-/* What a library with these parts ignores. Drivers look at stages and layouts all the same. */
+/* What a library with these parts ignores. Drivers look at stages, layouts and render passes all the same. */
 static void fill_ignored(const struct app_states *states, VkGraphicsPipelineCreateInfo *info,
                          VkPipelineRenderingCreateInfo *rendering, VkPipelineColorBlendStateCreateInfo *blend,
                          VkGraphicsPipelineLibraryFlagsEXT parts)
@@ -101,7 +101,6 @@ static void fill_ignored(const struct app_states *states, VkGraphicsPipelineCrea
     if (parts & stages)
         return;
     rendering->viewMask = 0xdead;
-    info->renderPass = (VkRenderPass)lost;
     info->subpass = 5921370;
 }
 

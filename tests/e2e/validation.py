@@ -18,8 +18,7 @@ from e2e.cases import LAYER, OTHER_DRIVERS, TEST_LAYER, VALIDATION, Context, Don
 # What programs did with good reason until the specification forbade it; validation layers of that time on report it.
 FORBIDDEN_SINCE = {"VUID-vkSetEvent-event-09543": "Vulkan 1.3.276"}
 # What older validation layers report by mistake.
-MISTAKEN = {"VUID-VkGraphicsPipelineCreateInfo-renderPass-06054": "libraries without the state of fragment output need no such structure",
-            "VUID-VkPresentInfoKHR-pImageIndices-01296": "an image that the program does not ask for may have been acquired"}
+MISTAKEN = {"VUID-VkGraphicsPipelineCreateInfo-renderPass-06054": "libraries without the state of fragment output need no such structure"}
 NEVER = "never"
 
 
