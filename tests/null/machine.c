@@ -55,9 +55,8 @@ static uint32_t api_version(void)
 {
     const char *newest = getenv("NULL_NEWEST");
 
-    return newest || VK_HEADER_VERSION_COMPLETE < VK_API_VERSION_1_3 + (1u << 12)
-               ? VK_HEADER_VERSION_COMPLETE
-               : VK_API_VERSION_1_3;
+    return newest || VK_HEADER_VERSION_COMPLETE < VK_API_VERSION_1_3 + (1u << 12) ? VK_HEADER_VERSION_COMPLETE
+                                                                                  : VK_API_VERSION_1_3;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hand_EnumerateInstanceVersion(uint32_t *pApiVersion)
