@@ -165,7 +165,8 @@ NOT_PRETENDED = {
     "churn": "a fence that nobody signals is signalled there, and a replay waits for it",
     "churn-present": "a fence that nobody signals is signalled there, and a replay waits for it",
     "attached": "the program itself ends in that driver", "attached-undefined": "the program itself ends in that driver",
-    "wsi": "the driver aborts", "wsi-window-xlib": "the driver aborts", "sparse": "sizes of sparse blocks there are no use to it",
+    "wsi": "the driver aborts", "wsi-window-xlib": "the driver aborts",
+    "wsi-replace-late": "that driver gives out an image that the program has already, so a replay waits for a present", "sparse": "sizes of sparse blocks there are no use to it",
     "places": "that driver does not align what it maps", "stores": "buffers want more alignment there than it has room for",
 }
 
