@@ -108,8 +108,9 @@ INSPECTOR := $(call object,$(wildcard inspector/analysis/*.c inspector/position/
 # For what cuts them, and encodes anew what it cuts.
 SLICE := $(call object,$(wildcard inspector/slice/*.c)) $(BUILD)/obj/gen/gen_effects.o
 REPLAYER := $(INSPECTOR) $(call object,$(filter-out replayer/main.c replayer/device/spirv_tools.c,$(wildcard replayer/*.c replayer/*/*.c))) $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
-TOOL_NAMES := lapilli lapilli-capture lapilli-compare-checks lapilli-compress lapilli-control lapilli-info lapilli-print lapilli-receive lapilli-repair lapilli-tree lapilli-trim
-TOOL_COMMON := $(call object,$(filter-out $(patsubst lapilli-%,tools/%.c,$(TOOL_NAMES)) tools/lapilli.c,$(wildcard tools/*.c)))
+VERBS := $(patsubst tools/verb_%.c,%,$(wildcard tools/verb_*.c))
+TOOL_NAMES := lapilli $(VERBS:%=lapilli-%)
+TOOL_COMMON := $(call object,$(filter-out tools/verb_%.c tools/lapilli.c,$(wildcard tools/*.c)))
 # For tokens of streamed traces; the build does without where it is not.
 NETTLE := $(shell echo 'int main(void) { struct hmac_sha256_ctx c; hmac_sha256_set_key(&c, 0, 0); return 0; }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include nettle/hmac.h -x c -o /dev/null - -lnettle 2> /dev/null && echo -lnettle)
@@ -231,7 +232,8 @@ $(BUILD)/bin/lapilli-replay: $(call object,replayer/main.c replayer/device/spirv
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) -pie $(ALL_LDFLAGS) $(SANITIZER_KEEP_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(SPIRV_TOOLS) $(REPLAY_LIBS)
 
-$(foreach t,$(TOOL_NAMES),$(eval $(BUILD)/bin/$(t): $(call object,tools/$(t:lapilli-%=%).c)))
+$(BUILD)/bin/lapilli: $(call object,tools/lapilli.c)
+$(foreach v,$(VERBS),$(eval $(BUILD)/bin/lapilli-$(v): $(call object,tools/verb_$(v).c)))
 $(BUILD)/bin/lapilli-trim: $(SLICE)
 $(TOOL_NAMES:%=$(BUILD)/bin/%): $(TOOL_COMMON) $(COMMON) $(INSPECTOR)
 	@mkdir -p $(@D)

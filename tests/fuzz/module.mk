@@ -60,7 +60,7 @@ $(BUILD)/obj/tests/fuzz/replay_main.o: replayer/main.c | $(GEN_STAMP)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Dmain=replay_main $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/obj/tests/fuzz/%_main.o: tools/%.c | $(GEN_STAMP)
+$(BUILD)/obj/tests/fuzz/%_main.o: tools/verb_%.c | $(GEN_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Dmain=$*_main -Dlap_calls_enter_sandbox=stay_outside $(CFLAGS) -MMD -MP -c -o $@ $<
