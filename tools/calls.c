@@ -53,10 +53,9 @@ static enum lap_status fail_here(const struct lap_calls *calls, enum lap_status 
                             calls->packet.file_offset, calls->index, calls->name, calls->packet.ticket);
 }
 
-enum lap_status lap_calls_next(struct lap_calls *calls)
+enum lap_status lap_calls_next_head(struct lap_calls *calls)
 {
     enum lap_status status = lap_reader_next(calls->reader, &calls->packet);
-    struct lap_dec dec;
 
     if (status != LAP_OK)
         return status;
@@ -67,6 +66,13 @@ enum lap_status lap_calls_next(struct lap_calls *calls)
     calls->command = lap_dictionary_command(&calls->dictionary, calls->packet.command);
     if (!gen_decode_table[calls->command])
         calls->command = GEN_COMMAND_NONE;
+    return LAP_OK;
+}
+
+enum lap_status lap_calls_decode(struct lap_calls *calls)
+{
+    struct lap_dec dec;
+
     calls->has_result = false;
     if (calls->command == GEN_COMMAND_NONE)
         return LAP_OK;
@@ -80,6 +86,12 @@ enum lap_status lap_calls_next(struct lap_calls *calls)
         return fail_here(calls, lap_fail(LAP_ERROR_FORMAT, "%zu bytes are left over", (size_t)(dec.end - dec.p)));
     calls->has_result = gen_command_infos[calls->command].has_result && !(calls->packet.flags & LAP_PACKET_ENTRY);
     return LAP_OK;
+}
+
+enum lap_status lap_calls_next(struct lap_calls *calls)
+{
+    enum lap_status status = lap_calls_next_head(calls);
+    return status == LAP_OK ? lap_calls_decode(calls) : status;
 }
 
 enum lap_status lap_calls_block_begin(struct lap_calls *calls)

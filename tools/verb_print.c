@@ -9,16 +9,20 @@
 #include <unistd.h>
 
 #include "gen_ids.h"
+#include "inspector/position/find.h"
 #include "tools/tool.h"
 
 #define PROGRAM "lapilli-print"
 
 static const char help[] =
-    "usage: lapilli print [--json] [--frames A-B] FILE\n"
+    "usage: lapilli print [options] FILE\n"
     "Prints the calls of a trace, one a line, in the order of their tickets.\n"
     "\n"
     "  --json         one JSON object a line (below)\n"
     "  --frames A-B   only these frames, counted from 1; also A, A- and -B\n"
+    "  --at POSITION  only what is there, in the same lines: a frame, a submit, a command buffer with its commands, "
+    "one\n"
+    "                 command; positions as for lapilli tree. #PACKET may be any packet, #PACKET.COMMAND any command\n"
     "  --no-blocks    leave out the commands inside command buffers\n"
     "  --color WHEN   auto (default: on a terminal, unless NO_COLOR is set), always, never\n"
     "  --help         this text\n"
@@ -41,10 +45,13 @@ static const char help[] =
     "meaning depends on another object show every reading. Calls that did not return have inFlight instead of index,\n"
     "frame and flags: {\"guilty\", whether their own thread got the signal; \"signal\", or null}; args may be null.\n"
     "\n"
-    "Exit status: 0; 1 out of memory or output failed; 2 usage; 3 no readable trace; 4 the trace is incomplete.\n";
+    "Exit status: 0; 1 out of memory or output failed; 2 usage, or the trace has no such position; 3 "
+    "no\n"
+    " readable trace; 4 the trace is incomplete.\n";
 
 struct options {
-    bool json, blocks;
+    struct position at; /* count 0: everything */
+    bool json, blocks, has_frames;
     int colour; /* -1: automatic */
     uint64_t first_frame, last_frame;
     const char *path;
@@ -84,10 +91,13 @@ static bool parse_frames(const char *text, struct options *options)
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {
-        {"json", no_argument, NULL, 'j'},      {"frames", required_argument, NULL, 'f'},
-        {"no-blocks", no_argument, NULL, 'b'}, {"color", required_argument, NULL, 'c'},
-        {"help", no_argument, NULL, 'h'},      {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"json", no_argument, NULL, 'j'},
+                                          {"frames", required_argument, NULL, 'f'},
+                                          {"no-blocks", no_argument, NULL, 'b'},
+                                          {"color", required_argument, NULL, 'c'},
+                                          {"at", required_argument, NULL, 'a'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     int option;
 
     *options = (struct options){.blocks = true, .colour = -1, .last_frame = UINT64_MAX};
@@ -96,10 +106,17 @@ static int parse(int argc, char **argv, struct options *options)
         case 'j':
             options->json = true;
             break;
+        case 'a':
+            if (position_parse(optarg, &options->at) != LAP_OK) {
+                fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+                return LAP_TOOL_USAGE;
+            }
+            break;
         case 'b':
             options->blocks = false;
             break;
         case 'f':
+            options->has_frames = true;
             if (!parse_frames(optarg, options)) {
                 fprintf(stderr, PROGRAM ": --frames wants A-B with 1 <= A <= B, not '%s'\n", optarg);
                 return LAP_TOOL_USAGE;
@@ -119,6 +136,10 @@ static int parse(int argc, char **argv, struct options *options)
             return LAP_TOOL_USAGE;
         }
     }
+    if (options->at.count && options->has_frames) {
+        fprintf(stderr, PROGRAM ": --at and --frames exclude each other. Try 'lapilli print --help'.\n");
+        return LAP_TOOL_USAGE;
+    }
     if (optind + 1 != argc) {
         fprintf(stderr, PROGRAM ": %s. Try 'lapilli print --help'.\n",
                 optind < argc ? "one FILE at a time" : "a FILE is missing");
@@ -137,8 +158,9 @@ static enum lap_status print_line(const struct options *options, const struct la
     return LAP_OK;
 }
 
+/* The commands of the current call's block; of_command: only this one, or NULL. */
 static enum lap_status print_block(const struct options *options, const struct lap_printer *printer,
-                                   struct lap_calls *calls)
+                                   struct lap_calls *calls, const uint64_t *of_command)
 {
     const struct gen_args_lapilliBlock *args = (const void *)calls->args.bytes;
     struct lap_line line = {.packet = &calls->packet,
@@ -153,9 +175,32 @@ static enum lap_status print_block(const struct options *options, const struct l
         line.command = calls->block_command;
         line.command_index = calls->block.index - 1;
         line.name = gen_command_names[line.command];
-        status = print_line(options, printer, &line);
+        if (!of_command || line.command_index == *of_command)
+            status = print_line(options, printer, &line);
+        if (of_command && line.command_index == *of_command)
+            return status;
     }
+    if (status == LAP_END && of_command)
+        return lap_fail(LAP_ERROR_ARGUMENT, "packet #%" PRIu64 " has the commands 0 to %" PRIu32, calls->index,
+                        line.command_index);
     return status == LAP_END ? LAP_OK : status;
+}
+
+/* The current call, and the commands of its block. */
+static enum lap_status print_call(const struct options *options, const struct lap_printer *printer,
+                                  struct lap_calls *calls)
+{
+    struct lap_line line = {.packet = &calls->packet,
+                            .index = calls->index,
+                            .name = calls->name,
+                            .command = calls->command,
+                            .args = calls->args.bytes,
+                            .has_result = calls->has_result};
+    enum lap_status status = print_line(options, printer, &line);
+
+    if (status == LAP_OK && options->blocks && calls->command == GEN_lapilliBlock)
+        status = print_block(options, printer, calls, NULL);
+    return status;
 }
 
 static enum lap_status print_all(const struct options *options, const struct lap_printer *printer,
@@ -164,23 +209,69 @@ static enum lap_status print_all(const struct options *options, const struct lap
     enum lap_status status;
 
     while ((status = lap_calls_next(calls)) == LAP_OK && !ferror(printer->out)) {
-        struct lap_line line = {.packet = &calls->packet,
-                                .index = calls->index,
-                                .name = calls->name,
-                                .command = calls->command,
-                                .args = calls->args.bytes,
-                                .has_result = calls->has_result};
         if (calls->packet.frame + 1 > options->last_frame)
             return LAP_END;
         if (calls->packet.frame + 1 < options->first_frame)
             continue;
-        status = print_line(options, printer, &line);
-        if (status == LAP_OK && options->blocks && calls->command == GEN_lapilliBlock)
-            status = print_block(options, printer, calls);
+        status = print_call(options, printer, calls);
         if (status != LAP_OK)
             return status;
     }
     return status;
+}
+
+/* ---- a position ---- */
+
+struct target { /* a packet of a submit or of a recording, or any one by its number; perhaps a command of its block */
+    bool by_index;
+    uint64_t number; /* its index or its ticket */
+    const uint64_t *command;
+};
+
+static enum lap_status print_target(const struct options *options, const struct lap_printer *printer,
+                                    struct lap_calls *calls, const struct target *target)
+{
+    enum lap_status status;
+
+    while ((status = lap_calls_next_head(calls)) == LAP_OK)
+        if ((target->by_index ? calls->index : calls->packet.ticket) == target->number)
+            break;
+    if (status == LAP_END)
+        return lap_fail(LAP_ERROR_ARGUMENT, "the trace has the packets #0 to #%" PRIu64,
+                        calls->next_index ? calls->next_index - 1 : 0);
+    if (status == LAP_OK)
+        status = lap_calls_decode(calls);
+    if (status != LAP_OK || !target->command)
+        return status == LAP_OK ? print_call(options, printer, calls) : status;
+    if (calls->command != GEN_lapilliBlock)
+        return lap_fail(LAP_ERROR_ARGUMENT, "packet #%" PRIu64 " is no command buffer", calls->index);
+    return print_block(options, printer, calls, target->command);
+}
+
+/* Prints what is at options->at. LAP_ERROR_ARGUMENT: there is no such position. */
+static enum lap_status print_at(struct options *options, const struct lap_printer *printer, struct lap_calls *calls)
+{
+    const struct position *at = &options->at;
+    struct target target = {
+        .by_index = true, .number = at->numbers[0], .command = at->count > 1 ? &at->numbers[1] : NULL};
+    struct position_found found;
+    enum lap_status status;
+
+    if (at->of_packet) /* also one that is in no submit */
+        return print_target(options, printer, calls, &target);
+    status = position_find(calls->reader, at, &found);
+    if (status != LAP_OK)
+        return status;
+    if (at->count == POSITION_FRAME) {
+        options->first_frame = options->last_frame = at->numbers[0];
+        return print_all(options, printer, calls);
+    }
+    target = (struct target){.number = found.ticket};
+    if (at->count >= POSITION_BUFFER)
+        target.number = found.places[found.place_count - 1].recorded;
+    if (position_is_command(at))
+        target.command = &at->numbers[at->count - 1];
+    return print_target(options, printer, calls, &target);
 }
 
 /* Prints the calls that did not return, behind the last call. */
@@ -204,6 +295,14 @@ static enum lap_status print_in_flight(const struct options *options, const stru
     return status;
 }
 
+static int end(const struct options *options, const struct lap_calls *calls, enum lap_status status)
+{
+    if (status != LAP_ERROR_ARGUMENT)
+        return lap_calls_report_end(PROGRAM, options->path, calls, status);
+    fprintf(stderr, PROGRAM ": %s: %s\n", options->path, lap_error_message());
+    return LAP_TOOL_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -222,12 +321,12 @@ int main(int argc, char **argv)
         fprintf(stderr, PROGRAM ": %s: there is no frame %" PRIu64 ": the trace has %" PRIu64 "\n", options.path,
                 options.first_frame, lap_reader_summary(calls.reader)->frames);
     printer.colour = options.colour >= 0 ? options.colour : isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-    status = print_all(&options, &printer, &calls);
-    if (status == LAP_END && options.last_frame == UINT64_MAX)
+    status = options.at.count ? print_at(&options, &printer, &calls) : print_all(&options, &printer, &calls);
+    if (status == LAP_END && !options.at.count && options.last_frame == UINT64_MAX)
         status = print_in_flight(&options, &printer, &calls);
     code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
     if (code == LAP_TOOL_OK && !ferror(stdout)) /* else print_all stopped since its reader went */
-        code = lap_calls_report_end(PROGRAM, options.path, &calls, status);
+        code = end(&options, &calls, status);
     lap_calls_close(&calls);
     return code;
 }

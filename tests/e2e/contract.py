@@ -105,7 +105,8 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
     for command in (["replay"], ["replay", "--no-such-option", "f"], ["replay", "--present", "sideways", "f"], ["info"], ["print"],
                     ["capture"], ["capture", "--no-such-option", "--", "true"], ["compress", "f"], ["compress", "--in-place", "-o", "g", "f"],
                     ["compress", "-o", "g", "--codec", "rar", "f"], ["repair"], ["repair", "f", "g"], ["repair", "--sandbox=open", "f"],
-                    ["print", "--frames", "0", "f"], ["print", "--frames", "-0", "f"], ["compress", "-o", "g", "--level", "99", "f"], ["capture", "--screenshot", "5-3", "--", "true"],
+                    ["print", "--frames", "0", "f"], ["print", "--frames", "-0", "f"], ["print", "--at", "0", "f"], ["print", "--at", "1", "--frames", "1", "f"],
+                    ["compress", "-o", "g", "--level", "99", "f"], ["capture", "--screenshot", "5-3", "--", "true"],
                     ["replay", "--screenshot", "1,", "f"], ["check"], ["check", "--no-such-option", "f"], ["replay", "--json", "f"],
                     ["tree"], ["tree", "--at", "0", "f"], ["tree", "--at", "1.x", "f"], ["tree", "--depth", "0", "f"], ["trim", "--draw", "0.1.1.1", "-o", "g", "f"],
                     ["no-such-verb"]):

@@ -339,36 +339,6 @@ def a_packet_is_a_position_too(context: Context) -> None:
     check(texts[0] == texts[1], "the same command by another name gives another trace")
 
 
-def nodes_in(node: dict) -> list[dict]:
-    return [node] + [inner for child in node["children"] for inner in nodes_in(child)]
-
-
-@case
-def a_tree_has_the_commands_that_are_printed(context: Context) -> None:
-    for name in ("triangle-offscreen", "modern"):
-        program = next(p for p in programs(context) if p.name == name)
-        prepare(context, program)
-        context.capture(program.command, f"{name}.lapilli")
-        commands = Commands(context.print_lines(f"{name}.lapilli"))
-        tree = [context.program("lapilli"), "tree", "--json"]
-        whole = json.loads(context.run([*tree, "--depth", "99", f"{name}.lapilli"]).out)
-        nodes = [node for frame in whole["nodes"] for node in nodes_in(frame)]
-        shown = {node["position"]: node["name"] for node in nodes if node["kind"] in ("command", "render pass", "execution")}
-        wanted = {at: name for at, name in commands.names.items() if name.startswith((*WORK, "vkCmdBeginRender"))}
-        check(shown == wanted, f"{len(shown)} commands are shown, {len(wanted)} are there")
-        for node in nodes:
-            inside = [at for at in wanted if at.startswith(node["position"] + ".") and wanted[at].startswith("vkCmdDraw")]
-            if node["kind"] in ("frame", "submit", "command buffer", "execution"):
-                check(node["draws"] == len(inside), f"{node['position']} has {node['draws']} draws, not {len(inside)}")
-        for position in some([node["position"] for node in nodes]):
-            one = json.loads(context.run([*tree, "--depth", "99", "--at", position, f"{name}.lapilli"]).out)
-            check(one["at"] == position and one["nodes"] == [node for node in nodes if node["position"] == position], f"--at {position} shows something else")
-        quick = json.loads(context.run([*tree, "--quick", "--depth", "99", f"{name}.lapilli"]).out)
-        check(len(quick["nodes"]) == len(whole["nodes"]), "frames are missing in the quick tree")
-        done = context.run([context.program("lapilli"), "tree", "--at", "9999", f"{name}.lapilli"], expect=2)
-        check("frames" in done.err, done.text)
-
-
 @case
 def a_cut_trace_is_smaller_the_earlier_it_ends(context: Context) -> None:
     program = next(p for p in programs(context) if p.name == "triangle-offscreen")

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""Trees and positions of every program: what the tree shows is what the printed lines say, and what is at a position is printed alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Callable
+
+from e2e.cases import Context, Failure, Program, Skip, check, prepare_on, programs
+
+COUNTS = {"passes": r"BeginRender(Pass|ing)", "draws": r"Draw", "dispatches": r"Dispatch", "traces": r"TraceRays",
+          "transfers": r"(Copy(?!Acc|Micro)|Blit|Resolve|Fill|Clear|Update(Buffer|Memory))",
+          "others": r"(Build|Copy(Acc|Micro)|DecodeV|EncodeV|(Execute|Preprocess)Gen|Convert|Decompress|Optical|SubpassShading|Cu)"}
+LABEL = re.compile("vkCmd(BeginDebugUtilsLabel|DebugMarkerBegin)EXT")
+LABEL_END = re.compile("vkCmd(EndDebugUtilsLabel|DebugMarkerEnd)EXT")
+FIRST = ("modern", "nested", "suspended")  # labels, command buffers in command buffers, parts of render passes
+STEP, MOST = 7, 60  # which of the positions, and of all lines, are printed alone
+
+
+def node(at: str, kind: str, name: str | None = None, handle: str | None = None) -> dict:
+    return {"position": at, "kind": kind, "name": name, "object": handle, "submits": 0, "buffers": 0, "commands": 0, **dict.fromkeys(COUNTS, 0), "children": []}
+
+
+def add(to: dict, inner: dict, as_child: bool = True) -> None:
+    for key in ("commands", *COUNTS):
+        to[key] += inner[key]
+    if as_child:
+        to["children"].append(inner)
+
+
+class Reading:
+    """The frames of a trace, as nodes of the tree, from its printed lines."""
+
+    def __init__(self, lines: list[dict], marked_frames: int) -> None:
+        self.held: dict[str, list[dict]] = {}
+        self.at: dict[str, dict] = {}  # the line of a submit, a command buffer or a command, by its position
+        self.blocks: dict[str, dict] = {}
+        frames: dict[int, dict] = {i + 1: node(str(i + 1), "frame") for i in range(max(marked_frames, 1))}
+        for line in lines:
+            if "block" in line:
+                self.held[line["commandBuffer"]].append(line)
+            elif line["name"] == "lapilliBlock":
+                self.held[line["args"]["commandBuffer"]] = []
+                self.blocks[line["args"]["commandBuffer"]] = line
+            elif line["name"] in ("vkQueueSubmit", "vkQueueSubmit2") and "inFlight" not in line and "failed" not in line["flags"]:
+                frame = frames.setdefault(line["frame"], node(str(line["frame"]), "frame"))
+                submit = self.submit(f"{line['frame']}.{frame['submits'] + 1}", line)
+                frame["submits"] += 1
+                frame["buffers"] += submit["buffers"]
+                add(frame, submit)
+        self.frames = list(frames.values())
+
+    def submit(self, at: str, line: dict) -> dict:
+        self.at[at] = line
+        found = node(at, "submit", None, line["args"]["queue"])
+        for batch in line["args"]["pSubmits"] or []:
+            for info in batch.get("pCommandBuffers", batch.get("pCommandBufferInfos")) or []:
+                found["buffers"] += 1
+                add(found, self.buffer(f"{at}.{found['buffers']}", info if isinstance(info, str) else info["commandBuffer"]))
+        return found
+
+    def buffer(self, at: str, handle: str) -> dict:
+        inside = [node(at, "command buffer", None, handle)]  # and the render passes and labels that have begun
+        over: list[int] = []  # labels that ended while a render pass in them goes on
+        if handle in self.blocks:
+            self.at[at] = self.blocks[handle]
+        for command in self.held.get(handle, []):
+            name, args, position = command["name"], command["args"], f"{at}.{command['command']}"
+            self.at[position] = command
+            own = node(position, "command", name) | {"commands": 1, **{key: int(bool(re.match("vkCmd" + words, name))) for key, words in COUNTS.items()}}
+            begins_pass = bool(own["passes"])
+            if name == "vkCmdExecuteCommands":
+                own["kind"] = "execution"
+                for secondary in args["pCommandBuffers"] or []:
+                    own["buffers"] += 1
+                    add(own, self.buffer(f"{position}.{own['buffers']}", secondary))
+            for outer in inside:
+                add(outer, own, as_child=False)
+            if LABEL.match(name) or begins_pass:
+                info = args.get("pRenderPassBegin") or args.get("pLabelInfo") or args.get("pMarkerInfo") or {}
+                own = node(position, "render pass", name, info.get("renderPass")) if begins_pass else node(position, "label", info.get("pLabelName") or info.get("pMarkerName") or "")
+                inside[-1]["children"].append(own)
+                inside.append(own)
+            elif own["kind"] == "execution" or any(own[key] for key in COUNTS):
+                inside[-1]["children"].append(own)
+            kinds = [outer["kind"] for outer in inside]
+            if name.startswith("vkCmdEndRender") and "render pass" in kinds:
+                del inside[len(kinds) - kinds[::-1].index("render pass") - 1:]
+            elif LABEL_END.match(name):
+                over += [i for i, kind in enumerate(kinds) if kind == "label" and i not in over][-1:]
+            while len(inside) - 1 in over:
+                over.remove(len(inside) - 1)
+                inside.pop()
+            over = [i for i in over if i < len(inside)]
+        return inside[0]
+
+
+def nodes_in(found: dict) -> list[dict]:
+    return [found] + [inner for child in found["children"] for inner in nodes_in(child)]
+
+
+def difference(shown: list[dict], read: list[dict]) -> str:
+    """The first node that is another one."""
+    for one, other in zip([n for f in shown for n in nodes_in(f)], [n for f in read for n in nodes_in(f)]):
+        if one | {"children": 0} != other | {"children": 0}:
+            return f"the tree has\n{one | {'children': len(one['children'])}}, the printed lines\n{other | {'children': len(other['children'])}}"
+    return f"the tree has {len(shown)} frames, the printed lines {len(read)}"
+
+
+def check_tree(context: Context, file: str) -> Reading:
+    lines, info = context.print_lines(file), context.info(file)
+    read = Reading(lines, info["frames"])
+    tree = [context.program("lapilli"), "tree", "--json"]
+    whole = json.loads(context.run([*tree, "--depth", "99", file]).out)
+    check(whole == {"at": None, "nodes": read.frames}, f"{file}: {difference(whole['nodes'], read.frames)}")
+    recorded = sum("block" in line for line in lines)
+    check(recorded == info["commands"], f"{file}: {recorded} commands are printed, {info['commands']} were recorded")
+    for key, own in (("submits", "submits"), ("draws", "draws"), ("dispatches", "dispatches")):
+        total = sum(frame[own] for frame in whole["nodes"])
+        check(total == info[key], f"{file}: the tree has {total} {key}, info {info[key]}")
+    quick = json.loads(context.run([*tree, "--quick", "--depth", "99", file]).out)
+    check([len(frame["children"]) for frame in quick["nodes"]] == [frame["submits"] for frame in whole["nodes"]], f"{file}: the quick tree has other submits")
+    every = [inner for frame in whole["nodes"] for inner in nodes_in(frame)]
+    for inner in every[::max(len(every) // 3, 1)]:
+        at = inner["position"]
+        one = json.loads(context.run([*tree, "--depth", "99", "--at", at, file]).out)
+        check(one == {"at": at, "nodes": [n for n in every if n["position"] == at]}, f"{file}: --at {at} shows something else")
+    return read
+
+
+def prepare_somewhere(context: Context, program: Program) -> tuple[Context, list[str]]:
+    """On the usual driver, or, where that lacks something, on the null driver."""
+    try:
+        return prepare_on(context, program, None)
+    except Skip as lacking:
+        try:
+            return prepare_on(context, program, "null")
+        except Failure:
+            raise lacking from None
+
+
+def tree(program: Program) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        context, command = prepare_somewhere(context, program)
+        context.capture(command)
+        files = sorted(p.name for p in context.folder.glob("*.lapilli"))
+        check(any([check_tree(context, file).at for file in files]), "no trace has a submit")
+        for file in files if program.name in FIRST else ():
+            check_printed_alone(context, file)
+    return run
+
+
+def check_printed_alone(context: Context, file: str) -> None:
+    """What is at a position, as lines of the whole."""
+    lapilli_print = [context.program("lapilli"), "print"]
+    whole = {way: context.run([*lapilli_print, *way, file]).out.splitlines(keepends=True) for way in ((), ("--json",))}
+    lines = [json.loads(line) | {"at": i} for i, line in enumerate(whole["--json",])]
+    read = Reading(lines, context.info(file)["frames"])
+    wanted = [(at, line["at"], line["name"] == "lapilliBlock") for at, line in read.at.items()]
+    wanted += [(f"#{line['index']}" + (f".{line['command']}" if "block" in line else ""), line["at"], line["name"] == "lapilliBlock") for line in lines]
+    for at, first, is_block in wanted[::max(STEP, len(wanted) // MOST)]:
+        count = next((i for i, line in enumerate(lines[first + 1:]) if "block" not in line), len(lines)) + 1 if is_block else 1
+        for way, printed in whole.items():
+            alone = context.run([*lapilli_print, *way, "--at", at, file]).out
+            check(alone == "".join(printed[first:first + count]), f"{file}: print {way} --at {at} shows\n{alone}")
+        alone = context.run([*lapilli_print, "--json", "--no-blocks", "--at", at, file]).out
+        check(alone == whole["--json",][first], f"{file}: print --no-blocks --at {at} shows\n{alone}")
+    for frame in range(1, len(read.frames) + 1):
+        alone = [context.run([*lapilli_print, option, str(frame), file]).out for option in ("--at", "--frames")]
+        check(alone[0] == alone[1] != "", f"{file}: print --at {frame} shows\n{alone[0]}")
+    for at in ("9999", "1.99", "1.1.99", "1.1.1.9999", "1.1.1.0.1", "#99999", "#0.0", f"#{next(line['index'] for line in lines if 'block' in line)}.9999"):
+        said = context.run([*lapilli_print, "--at", at, file], expect=2)
+        check(not said.out and re.search("the trace has|has [0-9]+ |has the commands|executes no|is no command buffer", said.err) is not None, said.text)
+
+
+def cases(context: Context) -> dict[str, Callable[[Context], None]]:
+    return {program.name if program.name in FIRST else f"each/{program.name}": tree(program) for program in programs(context)}
