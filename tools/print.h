@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print: writes calls as text or as JSON lines. Both writers have one interface; print.c chooses.
+ * print: writes calls as text or as JSON lines. Both writers have one interface; verb_print.c chooses.
  */
 #ifndef LAP_TOOLS_PRINT_H
 #define LAP_TOOLS_PRINT_H
