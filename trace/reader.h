@@ -139,7 +139,12 @@ static inline bool lap_reader_run(struct lap_reader *reader, struct lap_packet *
 /* Goes back to the first packet. */
 enum lap_status lap_reader_rewind(struct lap_reader *reader) LAP_MUST_CHECK;
 
-/* The bytes of a blob; valid until the next lap_reader_next or lap_reader_rewind.
+/* The next packet is the one with this ticket; behind the last one is LAP_END. Reads a chunk of each stream. Damage in
+ * front of the packet may go unseen; the errors are those of lap_reader_next. LAP_ERROR_ARGUMENT: the reader reads
+ * ahead. */
+enum lap_status lap_reader_seek(struct lap_reader *reader, uint64_t ticket) LAP_MUST_CHECK;
+
+/* The bytes of a blob; valid until the next lap_reader_next, lap_reader_rewind or lap_reader_seek.
  * LAP_ERROR_FORMAT when there is no such blob, it is damaged, or of another kind. */
 enum lap_status lap_reader_blob(struct lap_reader *reader, enum lap_blob_kind kind, uint64_t id,
                                 const uint8_t **out_data, size_t *out_bytes) LAP_MUST_CHECK;

@@ -98,18 +98,25 @@ static void enter_frame(struct lap_reader *reader, size_t frame)
     reader->frame_end = lap_reader_frame_end(reader, frame);
 }
 
+/* Orders the streams that have packets left. */
+static void arrange_heap(struct lap_reader *reader)
+{
+    reader->heap_count = 0;
+    for (size_t i = 0; i < reader->cursor_count; i++)
+        if (reader->cursors[i].ref)
+            reader->heap[reader->heap_count++] = i;
+    for (size_t i = reader->heap_count / 2; i-- > 0;)
+        sift_down(reader, i);
+}
+
 enum lap_status lap_reader_rewind(struct lap_reader *reader)
 {
     lap_cache_advance(&reader->cache);
     reader->finished = NULL;
     reader->run = (struct lap_run){.at = NULL};
-    for (size_t i = 0; i < reader->cursor_count; i++) {
+    for (size_t i = 0; i < reader->cursor_count; i++)
         enter_chunk(reader, &reader->cursors[i], reader->cursors[i].first_chunk);
-        reader->heap[i] = i;
-    }
-    reader->heap_count = reader->cursor_count;
-    for (size_t i = reader->heap_count / 2; i-- > 0;)
-        sift_down(reader, i);
+    arrange_heap(reader);
     reader->next_ticket = 1;
     reader->barriers = 0;
     enter_frame(reader, 0);
@@ -445,4 +452,73 @@ enum lap_status lap_reader_next(struct lap_reader *reader, struct lap_packet *ou
     out_packet->thread_id = run->thread_id;
     out_packet->file_offset = run->file_offset;
     return LAP_OK;
+}
+
+/* ---- seeking ---- */
+
+/* The first of the stream's chunks that ends at the ticket or behind it. */
+static size_t chunk_with(const struct lap_reader *reader, const struct lap_cursor *cursor, uint64_t ticket)
+{
+    size_t first = cursor->first_chunk, end = cursor->chunk_end;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (packet_chunk(reader, middle)->header.last < ticket)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+/* Moves the cursor to the stream's first packet that has the ticket or a later one. */
+static enum lap_status seek_in_stream(struct lap_reader *reader, struct lap_cursor *cursor, uint64_t ticket)
+{
+    enum lap_status status = LAP_OK;
+    enter_chunk(reader, cursor, chunk_with(reader, cursor, ticket));
+    if (!cursor->ref || cursor->ticket >= ticket)
+        return LAP_OK;
+    status = load_packets(reader, cursor->ref);
+    if (status == LAP_OK)
+        status = start_chunk(reader, cursor, cursor->ref);
+    while (status == LAP_OK && cursor->ticket < ticket) /* ends in the chunk, whose last packet has its last ticket */
+        status = step(reader, cursor, cursor->ref);
+    return status;
+}
+
+/* Takes the number of barriers from the packet with the ticket. */
+static enum lap_status take_barriers(struct lap_reader *reader, uint64_t ticket)
+{
+    struct lap_cursor *cursor = reader->heap_count ? &reader->cursors[reader->heap[0]] : NULL;
+    enum lap_status status = LAP_OK;
+    if (!cursor || cursor->ticket != ticket || ticket > reader->last_ticket)
+        return LAP_OK; /* lap_reader_next will say so */
+    if (!cursor->started)
+        status = load_packets(reader, cursor->ref);
+    if (status == LAP_OK && !cursor->started)
+        status = start_chunk(reader, cursor, cursor->ref);
+    reader->barriers = cursor->epoch;
+    return status;
+}
+
+enum lap_status lap_reader_seek(struct lap_reader *reader, uint64_t ticket)
+{
+    enum lap_status status;
+    if (reader->ahead)
+        return lap_fail(LAP_ERROR_ARGUMENT, "a reader that reads ahead goes forward only");
+    ticket = ticket == 0 ? 1 : smaller(ticket, reader->last_ticket + 1);
+    status = lap_reader_rewind(reader);
+    for (size_t i = 0; i < reader->cursor_count && status == LAP_OK; i++)
+        status = seek_in_stream(reader, &reader->cursors[i], ticket);
+    arrange_heap(reader);
+    reader->next_ticket = ticket;
+    while (ticket > reader->frame_end)
+        enter_frame(reader, reader->frame + 1);
+    if (status == LAP_OK)
+        status = take_barriers(reader, ticket);
+    if (status != LAP_OK) {
+        reader->failed = status;
+        keep_message(reader);
+        status = lap_fail_context(status, "frame %zu, packet %" PRIu64, reader->frame + 1, ticket);
+    }
+    return status;
 }
