@@ -53,9 +53,10 @@ static enum lap_status fail_here(const struct lap_calls *calls, enum lap_status 
                             calls->packet.file_offset, calls->index, calls->name, calls->packet.ticket);
 }
 
-enum lap_status lap_calls_next_head(struct lap_calls *calls)
+enum lap_status lap_calls_next(struct lap_calls *calls)
 {
     enum lap_status status = lap_reader_next(calls->reader, &calls->packet);
+    struct lap_dec dec;
 
     if (status != LAP_OK)
         return status;
@@ -66,13 +67,6 @@ enum lap_status lap_calls_next_head(struct lap_calls *calls)
     calls->command = lap_dictionary_command(&calls->dictionary, calls->packet.command);
     if (!gen_decode_table[calls->command])
         calls->command = GEN_COMMAND_NONE;
-    return LAP_OK;
-}
-
-enum lap_status lap_calls_decode(struct lap_calls *calls)
-{
-    struct lap_dec dec;
-
     calls->has_result = false;
     if (calls->command == GEN_COMMAND_NONE)
         return LAP_OK;
@@ -88,10 +82,10 @@ enum lap_status lap_calls_decode(struct lap_calls *calls)
     return LAP_OK;
 }
 
-enum lap_status lap_calls_next(struct lap_calls *calls)
+enum lap_status lap_calls_seek(struct lap_calls *calls, uint64_t ticket)
 {
-    enum lap_status status = lap_calls_next_head(calls);
-    return status == LAP_OK ? lap_calls_decode(calls) : status;
+    calls->next_index = ticket - 1; /* tickets are dense (docs/format.md) */
+    return lap_reader_seek(calls->reader, ticket);
 }
 
 enum lap_status lap_calls_block_begin(struct lap_calls *calls)

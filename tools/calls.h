@@ -47,10 +47,8 @@ void lap_calls_close(struct lap_calls *calls); /* also for a zeroed one */
 /* Reads and decodes the next call. LAP_END behind the last one; otherwise an error whose message has the file offset
  * and the call. */
 enum lap_status lap_calls_next(struct lap_calls *calls) LAP_MUST_CHECK;
-/* The two steps of that. The first one reads packet, index, command and name; a call that is not decoded is passed
- * over. */
-enum lap_status lap_calls_next_head(struct lap_calls *calls) LAP_MUST_CHECK;
-enum lap_status lap_calls_decode(struct lap_calls *calls) LAP_MUST_CHECK;
+/* The next call is the one with this ticket, or LAP_END is next (lap_reader_seek). */
+enum lap_status lap_calls_seek(struct lap_calls *calls, uint64_t ticket) LAP_MUST_CHECK;
 
 /* Goes to the start of the block of the current call, which is lapilliBlock. */
 enum lap_status lap_calls_block_begin(struct lap_calls *calls) LAP_MUST_CHECK;

@@ -222,56 +222,43 @@ static enum lap_status print_all(const struct options *options, const struct lap
 
 /* ---- a position ---- */
 
-struct target { /* a packet of a submit or of a recording, or any one by its number; perhaps a command of its block */
-    bool by_index;
-    uint64_t number; /* its index or its ticket */
-    const uint64_t *command;
-};
-
-static enum lap_status print_target(const struct options *options, const struct lap_printer *printer,
-                                    struct lap_calls *calls, const struct target *target)
+/* The packet, or of a lapilliBlock one command. */
+static enum lap_status print_packet(const struct options *options, const struct lap_printer *printer,
+                                    struct lap_calls *calls, uint64_t ticket, const uint64_t *command)
 {
-    enum lap_status status;
+    enum lap_status status = lap_calls_seek(calls, ticket);
 
-    while ((status = lap_calls_next_head(calls)) == LAP_OK)
-        if ((target->by_index ? calls->index : calls->packet.ticket) == target->number)
-            break;
-    if (status == LAP_END)
-        return lap_fail(LAP_ERROR_ARGUMENT, "the trace has the packets #0 to #%" PRIu64,
-                        calls->next_index ? calls->next_index - 1 : 0);
     if (status == LAP_OK)
-        status = lap_calls_decode(calls);
-    if (status != LAP_OK || !target->command)
+        status = lap_calls_next(calls);
+    if (status != LAP_OK || !command)
         return status == LAP_OK ? print_call(options, printer, calls) : status;
     if (calls->command != GEN_lapilliBlock)
         return lap_fail(LAP_ERROR_ARGUMENT, "packet #%" PRIu64 " is no command buffer", calls->index);
-    return print_block(options, printer, calls, target->command);
+    return print_block(options, printer, calls, command);
 }
 
 /* Prints what is at options->at. LAP_ERROR_ARGUMENT: there is no such position. */
 static enum lap_status print_at(struct options *options, const struct lap_printer *printer, struct lap_calls *calls)
 {
     const struct position *at = &options->at;
-    struct target target = {
-        .by_index = true, .number = at->numbers[0], .command = at->count > 1 ? &at->numbers[1] : NULL};
     struct position_found found;
-    enum lap_status status;
+    enum lap_status status = LAP_END;
 
-    if (at->of_packet) /* also one that is in no submit */
-        return print_target(options, printer, calls, &target);
+    if (at->of_packet && at->numbers[0] < UINT64_MAX) /* also one that is in no submit */
+        status = print_packet(options, printer, calls, at->numbers[0] + 1, at->count > 1 ? &at->numbers[1] : NULL);
+    if (status != LAP_END)
+        return status;
     status = position_find(calls->reader, at, &found);
     if (status != LAP_OK)
         return status;
-    if (at->count == POSITION_FRAME) {
-        options->first_frame = options->last_frame = at->numbers[0];
-        return print_all(options, printer, calls);
-    }
-    target = (struct target){.number = found.ticket};
     if (at->count >= POSITION_BUFFER)
-        target.number = found.places[found.place_count - 1].recorded;
-    if (position_is_command(at))
-        target.command = &at->numbers[at->count - 1];
-    return print_target(options, printer, calls, &target);
+        found.ticket = found.places[found.place_count - 1].recorded;
+    if (at->count > POSITION_FRAME)
+        return print_packet(options, printer, calls, found.ticket,
+                            position_is_command(at) ? &at->numbers[at->count - 1] : NULL);
+    options->first_frame = options->last_frame = at->numbers[0];
+    status = lap_calls_seek(calls, found.ticket);
+    return status == LAP_OK ? print_all(options, printer, calls) : status;
 }
 
 /* Prints the calls that did not return, behind the last call. */

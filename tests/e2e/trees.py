@@ -169,7 +169,7 @@ def check_printed_alone(context: Context, file: str) -> None:
     for frame in range(1, len(read.frames) + 1):
         alone = [context.run([*lapilli_print, option, str(frame), file]).out for option in ("--at", "--frames")]
         check(alone[0] == alone[1] != "", f"{file}: print --at {frame} shows\n{alone[0]}")
-    for at in ("9999", "1.99", "1.1.99", "1.1.1.9999", "1.1.1.0.1", "#99999", "#0.0", f"#{next(line['index'] for line in lines if 'block' in line)}.9999"):
+    for at in ("9999", "1.99", "1.1.99", "1.1.1.9999", "1.1.1.0.1", "#99999", f"#{2 ** 64 - 1}", "#0.0", f"#{next(line['index'] for line in lines if 'block' in line)}.9999"):
         said = context.run([*lapilli_print, "--at", at, file], expect=2)
         check(not said.out and re.search("the trace has|has [0-9]+ |has the commands|executes no|is no command buffer", said.err) is not None, said.text)
 
