@@ -168,3 +168,18 @@ int lap_calls_report_end(const char *program, const char *path, const struct lap
     }
     return LAP_TOOL_OK;
 }
+
+int lap_calls_report_walk(const char *program, const char *path, const struct lap_reader *trace, enum lap_status status)
+{
+    const struct lap_reader_summary *summary = lap_reader_summary(trace);
+
+    if (status < 0) {
+        fprintf(stderr, "%s: %s: %s\n", program, path, sentence(status));
+        return status == LAP_ERROR_ARGUMENT                                    ? LAP_TOOL_USAGE
+               : status == LAP_ERROR_FORMAT || status == LAP_ERROR_UNSUPPORTED ? LAP_TOOL_NO_TRACE
+                                                                               : LAP_TOOL_FAILED;
+    }
+    if (!summary->complete)
+        fprintf(stderr, "%s: %s is incomplete: %s\n", program, path, summary->stopped ? summary->stopped : "no reason");
+    return summary->complete ? LAP_TOOL_OK : LAP_TOOL_INCOMPLETE;
+}

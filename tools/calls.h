@@ -64,4 +64,8 @@ bool lap_calls_in_flight(struct lap_calls *calls, const struct lap_in_flight *ca
 int lap_calls_report_open(const char *program, const char *path, enum lap_status status);
 int lap_calls_report_end(const char *program, const char *path, const struct lap_calls *calls, enum lap_status status);
 
+/* The same after a pass of the inspector over `trace`, where LAP_ERROR_ARGUMENT is a position that is not there. */
+int lap_calls_report_walk(const char *program, const char *path, const struct lap_reader *trace,
+                          enum lap_status status);
+
 #endif

@@ -222,6 +222,28 @@ static bool put_head(cJSON *object, const struct lap_line *line)
            add(object, "name", cJSON_CreateString(line->name));
 }
 
+cJSON *lap_print_json_number(uint64_t value)
+{
+    return number(value, false);
+}
+
+cJSON *lap_print_json_args(uint32_t command, const void *args)
+{
+    struct tree tree = {.depth = 0};
+    struct lap_visitor visitor = {begin_struct, end_struct, begin_array, end_array, null, visit, &tree};
+    cJSON *object = cJSON_CreateObject();
+
+    if (!object)
+        return NULL;
+    tree.stack[0] = object;
+    lap_walk_command(command, args, false, &visitor);
+    if (tree.failed) {
+        cJSON_Delete(object);
+        return NULL;
+    }
+    return object;
+}
+
 enum lap_status lap_print_json(const struct lap_printer *printer, const struct lap_line *line)
 {
     struct tree tree = {.no_outputs = line->in_flight != NULL};

@@ -74,23 +74,6 @@ static void null(void *user, const struct lap_place *place)
     fputs("NULL", text->out);
 }
 
-static void print_string(FILE *out, const char *string, size_t bytes)
-{
-    fputc('"', out);
-    for (size_t i = 0; i < bytes; i++) {
-        unsigned char c = (unsigned char)string[i];
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c == '\n')
-            fputs("\\n", out);
-        else if (c < 0x20 || c == 0x7f || c >= 0x80)
-            fprintf(out, "\\x%02x", c);
-        else
-            fputc(c, out);
-    }
-    fputc('"', out);
-}
-
 static void print_value(FILE *out, const struct lap_value *value)
 {
     char buffer[LAP_TEXT_FLAGS_MAX];
@@ -129,7 +112,7 @@ static void print_value(FILE *out, const struct lap_value *value)
         fputs(value->u ? buffer : "VK_NULL_HANDLE", out);
         break;
     case LAP_VALUE_STRING:
-        print_string(out, value->data, value->bytes);
+        lap_text_quoted(out, value->data, value->bytes);
         break;
     case LAP_VALUE_BYTES:
         fprintf(out, "<%zu bytes, %016" PRIx64 ">", value->bytes, (uint64_t)XXH3_64bits(value->data, value->bytes));
@@ -206,6 +189,14 @@ static void print_head(const struct lap_printer *printer, const struct lap_line 
             line->packet->frame + 1, printer->colour ? NO_COLOUR : "");
     if (line->in_block)
         fputs("  ", out);
+}
+
+void lap_print_text_args(FILE *out, uint32_t command, const void *args)
+{
+    struct text text = {.out = out, .first = true};
+    struct lap_visitor visitor = {begin_struct, end_struct, begin_array, end_array, null, visit, &text};
+
+    lap_walk_command(command, args, false, &visitor);
 }
 
 void lap_print_text(const struct lap_printer *printer, const struct lap_line *line)

@@ -119,3 +119,44 @@ char *lap_text_utf8(const char *text, size_t bytes)
     out[at] = 0;
     return out;
 }
+
+void lap_text_quoted(FILE *out, const char *text, size_t bytes)
+{
+    fputc('"', out);
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c == '\n')
+            fputs("\\n", out);
+        else if (c < 0x20 || c == 0x7f || c >= 0x80)
+            fprintf(out, "\\x%02x", c);
+        else
+            fputc(c, out);
+    }
+    fputc('"', out);
+}
+
+static uint32_t enum_by_name(const char *name)
+{
+    for (uint32_t i = 0; i < GEN_ENUM_COUNT; i++)
+        if (strcmp(gen_enums[i].name, name) == 0)
+            return i;
+    return GEN_ENUM_COUNT;
+}
+
+const char *lap_text_named(const char *enum_name, int64_t value)
+{
+    uint32_t type = enum_by_name(enum_name);
+    return type < GEN_ENUM_COUNT ? lap_text_enum(type, value) : NULL;
+}
+
+void lap_text_named_flags(const char *enum_name, uint64_t value, char out[LAP_TEXT_FLAGS_MAX])
+{
+    uint32_t type = enum_by_name(enum_name);
+
+    if (type < GEN_ENUM_COUNT)
+        lap_text_flags(type, value, out);
+    else
+        snprintf(out, LAP_TEXT_FLAGS_MAX, "%" PRIu64, value);
+}

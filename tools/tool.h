@@ -5,6 +5,9 @@
 #ifndef LAP_TOOLS_TOOL_H
 #define LAP_TOOLS_TOOL_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum lap_tool_exit {
     LAP_TOOL_OK = 0,
     LAP_TOOL_FAILED = 1,      /* a failure of this machine: memory, output */
@@ -21,5 +24,8 @@ int lap_tool_end_output(const char *program, int code);
 
 /* Prints the help, and returns the exit status. */
 int lap_tool_help(const char *program, const char *help);
+
+/* "A-B", "A", "A-", "-B": frames from 1. False: it is none of these, or B is before A. */
+bool lap_tool_frames(const char *text, uint64_t *out_first, uint64_t *out_last);
 
 #endif

@@ -62,22 +62,6 @@ static void print_counts(FILE *out, const char *between, uint64_t submits, uint6
     print_count(out, &between, counts->commands, "command", "commands");
 }
 
-/* Labels are the program's, so they may hold anything. */
-static void print_label(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20 || c >= 0x7f)
-            fprintf(out, "\\x%02x", c);
-        else
-            fputc(c, out);
-    }
-    fputc('"', out);
-}
-
 static void print_name(const struct lap_tree_printer *printer, const struct tree_node *node)
 {
     char handle[LAP_TEXT_HANDLE_MAX];
@@ -86,7 +70,7 @@ static void print_name(const struct lap_tree_printer *printer, const struct tree
     if (node->text && printer->colour)
         fputs(node->kind == TREE_LABEL ? LABEL_COLOUR : NAME_COLOUR, out);
     if (node->kind == TREE_LABEL)
-        print_label(out, node->text);
+        lap_text_quoted(out, node->text, strlen(node->text));
     else if (node->text)
         fputs(node->text, out);
     if (node->text && printer->colour)

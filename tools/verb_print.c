@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/print.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -57,37 +56,6 @@ struct options {
     const char *path;
 };
 
-static bool parse_number(const char **text, uint64_t *out)
-{
-    char *end;
-
-    if (**text < '0' || **text > '9')
-        return false;
-    errno = 0;
-    *out = strtoull(*text, &end, 10);
-    *text = end;
-    return errno == 0;
-}
-
-/* "A-B", "A", "A-", "-B" */
-static bool parse_frames(const char *text, struct options *options)
-{
-    bool first = parse_number(&text, &options->first_frame);
-
-    if (first && options->first_frame == 0)
-        return false;
-    if (*text == 0) {
-        options->last_frame = options->first_frame;
-        return first;
-    }
-    if (*text++ != '-')
-        return false;
-    if (*text == 0)
-        return first;
-    return parse_number(&text, &options->last_frame) && *text == 0 && options->last_frame > 0 &&
-           options->first_frame <= options->last_frame;
-}
-
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
@@ -117,7 +85,7 @@ static int parse(int argc, char **argv, struct options *options)
             break;
         case 'f':
             options->has_frames = true;
-            if (!parse_frames(optarg, options)) {
+            if (!lap_tool_frames(optarg, &options->first_frame, &options->last_frame)) {
                 fprintf(stderr, PROGRAM ": --frames wants A-B with 1 <= A <= B, not '%s'\n", optarg);
                 return LAP_TOOL_USAGE;
             }

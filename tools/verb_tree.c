@@ -116,21 +116,6 @@ static unsigned default_depth(const struct options *options)
     return !options->at.count ? 1 : options->at.count <= POSITION_SUBMIT ? FRAME_DEPTH + 1 - options->at.count : 1000;
 }
 
-static int code_of(const struct options *options, const struct lap_reader *trace, enum lap_status status)
-{
-    const struct lap_reader_summary *summary = lap_reader_summary(trace);
-
-    if (status == LAP_ERROR_ARGUMENT || status < 0) {
-        fprintf(stderr, PROGRAM ": %s: %s\n", options->path, lap_error_message());
-        return status == LAP_ERROR_ARGUMENT                                    ? LAP_TOOL_USAGE
-               : status == LAP_ERROR_FORMAT || status == LAP_ERROR_UNSUPPORTED ? LAP_TOOL_NO_TRACE
-                                                                               : LAP_TOOL_FAILED;
-    }
-    if (!summary->complete)
-        fprintf(stderr, PROGRAM ": %s is incomplete: %s\n", options->path, summary->stopped);
-    return summary->complete ? LAP_TOOL_OK : LAP_TOOL_INCOMPLETE;
-}
-
 static enum lap_status show(const struct options *options, const struct lap_reader *trace)
 {
     struct position_found found;
@@ -174,7 +159,7 @@ int main(int argc, char **argv)
     status = show(&options, trace);
     code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
     if (code == LAP_TOOL_OK && !ferror(stdout)) /* else the walk ended since its reader went */
-        code = code_of(&options, trace, status);
+        code = lap_calls_report_walk(PROGRAM, options.path, trace, status);
     lap_reader_close(&trace);
     return code;
 }

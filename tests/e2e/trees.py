@@ -7,6 +7,7 @@ import json
 import re
 from typing import Callable
 
+from e2e.bound import check_bound
 from e2e.cases import Context, Failure, Program, Skip, check, prepare_on, programs
 
 COUNTS = {"passes": r"BeginRender(Pass|ing)", "draws": r"Draw", "dispatches": r"Dispatch", "traces": r"TraceRays",
@@ -119,6 +120,7 @@ def check_tree(context: Context, file: str) -> Reading:
     for key, own in (("submits", "submits"), ("draws", "draws"), ("dispatches", "dispatches")):
         total = sum(frame[own] for frame in whole["nodes"])
         check(total == info[key], f"{file}: the tree has {total} {key}, info {info[key]}")
+    check_bound(context, file, lines)
     quick = json.loads(context.run([*tree, "--quick", "--depth", "99", file]).out)
     check([len(frame["children"]) for frame in quick["nodes"]] == [frame["submits"] for frame in whole["nodes"]], f"{file}: the quick tree has other submits")
     every = [inner for frame in whole["nodes"] for inner in nodes_in(frame)]

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bound_walk: visits the commands that a trace's submits run, each with what it finds bound. One pass over the trace.
+ * One thread.
+ */
+#ifndef LAP_INSPECTOR_STATE_BOUND_WALK_H
+#define LAP_INSPECTOR_STATE_BOUND_WALK_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "inspector/position/contents.h"
+#include "inspector/position/position.h"
+#include "inspector/state/bound.h"
+#include "trace/reader.h"
+
+struct bound_visit { /* valid during the visit */
+    struct position position;
+    uint64_t ticket; /* of the submit */
+    uint64_t command_buffer;
+    uint32_t command; /* enum gen_command */
+    enum position_work work;
+    const void *args;
+    const struct bound *bound; /* with the effects of the command itself */
+};
+
+/* An error ends the walk. */
+typedef enum lap_status (*bound_visit_fn)(void *user, const struct bound_visit *visit);
+
+struct bound_walk_options {
+    const struct position *at;        /* only what is in there; not of a packet. NULL: all */
+    uint64_t first_frame, last_frame; /* from 1 */
+    bool work_only;                   /* only commands with work are visited */
+    /* Called now and then, with the packet that was read. NULL: not. */
+    void (*progress)(void *user, const struct lap_packet *packet);
+};
+
+enum lap_status bound_walk(const struct lap_reader *trace, const struct bound_walk_options *options,
+                           bound_visit_fn visit, void *user) LAP_MUST_CHECK;
+
+#endif

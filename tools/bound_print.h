@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bound_print: writes what a command of a command buffer finds bound (inspector/state/bound.h), as text and as JSON.
+ */
+#ifndef LAP_TOOLS_BOUND_PRINT_H
+#define LAP_TOOLS_BOUND_PRINT_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "inspector/position/find.h"
+#include "inspector/state/bound_walk.h"
+
+/* Lines, the command first. LAP_ERROR_MEMORY, or an error of a decoder. */
+enum lap_status lap_bound_text(FILE *out, bool colour, const struct bound_visit *visit) LAP_MUST_CHECK;
+
+/* Adds the members to an object. The same errors. */
+enum lap_status lap_bound_json(cJSON *object, const struct bound_visit *visit) LAP_MUST_CHECK;
+
+/* The position of the command that began the render pass. */
+const char *lap_bound_pass_position(const struct bound_visit *visit, char out[POSITION_TEXT_BYTES]);
+
+/* The labels that are open at a command, the outermost first: the next one of those in `labels`, which starts at NULL
+ * and 0. */
+struct lap_label_list {
+    const struct bound *bounds[POSITION_MOST_PLACES]; /* the primary command buffer first */
+    unsigned depth, count;
+    size_t next;
+};
+void lap_labels_begin(struct lap_label_list *labels, const struct bound *bound);
+const char *lap_labels_next(struct lap_label_list *labels); /* NULL: that were all */
+
+#endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* lapilli-draws: lists the draws, dispatches and ray traces of a trace, one a line. */
+#include <fnmatch.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codegen/support/walk.h"
+#include "gen_decode.h"
+#include "gen_reflect.h"
+#include "inspector/position/find.h"
+#include "tools/bound_print.h"
+#include "tools/calls.h"
+#include "tools/print.h"
+#include "tools/progress.h"
+#include "tools/text.h"
+#include "tools/tool.h"
+
+#define PROGRAM "lapilli-draws"
+#define HEADER  "position\tcommand\tvertices\tinstances\tgroups\tpipeline\tpass\tlabel\n"
+
+static const char help[] =
+    "usage: lapilli draws [options] FILE\n"
+    "Lists the draws, dispatches and ray traces of a trace, one a line, in the order in which submits run them: for "
+    "sort,\n"
+    "awk and jq. Columns are separated by tabs. '-' stands for what the command does not say, as indirect ones don't.\n"
+    "\n"
+    "  position   FRAME.SUBMIT.BUFFER.COMMAND, as lapilli tree has it\n"
+    "  command    its name\n"
+    "  vertices   or indices; of vkCmdDrawMulti* the sum\n"
+    "  instances\n"
+    "  groups     X,Y,Z of dispatches and mesh draws; width,height,depth of ray traces\n"
+    "  pipeline   VkPipeline:N, or the bound shader objects, separated by commas\n"
+    "  pass       position of the command that begins the render pass\n"
+    "  label      the open debug labels, separated by slashes\n"
+    "\n"
+    "  --frames A-B    only these frames, counted from 1; also A, A- and -B\n"
+    "  --at POSITION   only what is in there\n"
+    "  --pass LABEL    only what is inside a label that matches LABEL, a pattern as the shell has them\n"
+    "  --no-header     leave out the line with the names of the columns\n"
+    "  --json          a JSON object a line instead\n"
+    "  --state         with --json: each with all that it finds bound, as lapilli state has it\n"
+    "  --help          this text\n"
+    "\n"
+    "Exit status: 0; 1 out of memory or output failed; 2 wrong usage, or the trace has no such position; 3 no "
+    "readable\n"
+    "trace; 4 the trace is incomplete.\n";
+
+struct options {
+    struct position at; /* count 0: all */
+    uint64_t first_frame, last_frame;
+    const char *pass, *path;
+    bool json, state, header;
+};
+
+struct lister {
+    const struct options *options;
+    struct lap_progress progress;
+    uint64_t frames;
+};
+
+static int usage(const char *what)
+{
+    fprintf(stderr, PROGRAM ": %s. Try 'lapilli draws --help'.\n", what);
+    return LAP_TOOL_USAGE;
+}
+
+/* Fills *options, or returns an exit status, which is not negative. */
+static int parse(int argc, char **argv, struct options *options)
+{
+    static const struct option longs[] = {
+        {"frames", required_argument, NULL, 'f'}, {"at", required_argument, NULL, 'a'},
+        {"pass", required_argument, NULL, 'p'},   {"no-header", no_argument, NULL, 'n'},
+        {"json", no_argument, NULL, 'j'},         {"state", no_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    bool has_frames = false;
+    int option;
+
+    *options = (struct options){.header = true, .last_frame = UINT64_MAX};
+    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        switch (option) {
+        case 'f':
+            if (!lap_tool_frames(optarg, &options->first_frame, &options->last_frame))
+                return usage("--frames wants A-B with 1 <= A <= B");
+            has_frames = true;
+            break;
+        case 'a':
+            if (position_parse(optarg, &options->at) != LAP_OK)
+                return usage(lap_error_message());
+            break;
+        case 'p':
+            options->pass = optarg;
+            break;
+        case 'n':
+            options->header = false;
+            break;
+        case 'j':
+            options->json = true;
+            break;
+        case 's':
+            options->state = true;
+            break;
+        case 'h':
+            return lap_tool_help(PROGRAM, help);
+        default:
+            return usage("wrong usage");
+        }
+    }
+    if (has_frames && options->at.count)
+        return usage("--frames or --at, not both");
+    if (options->state && !options->json)
+        return usage("--state needs --json");
+    if (optind + 1 != argc)
+        return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
+    options->path = argv[optind];
+    return -1;
+}
+
+/* ---- rows ---- */
+
+#define UNKNOWN UINT64_MAX
+
+/* What a command says of its size. */
+struct size {
+    uint64_t vertices, instances, groups[3]; /* UNKNOWN */
+};
+
+static uint64_t member(uint32_t command, const void *args, const char *name)
+{
+    const struct gen_command_info *info = &gen_command_infos[command];
+    uint32_t value;
+
+    for (uint32_t i = 1; i < info->member_count; i++)
+        if (info->members[i].shape == GEN_SHAPE_VALUE && info->members[i].element_bytes == sizeof value &&
+            strcmp(info->members[i].name, name) == 0) {
+            memcpy(&value, (const char *)args + info->members[i].offset, sizeof value);
+            return value;
+        }
+    return UNKNOWN;
+}
+
+static uint64_t either(uint64_t a, uint64_t b)
+{
+    return a != UNKNOWN ? a : b;
+}
+
+static struct size size_of(uint32_t command, const void *args)
+{
+    struct size size = {.vertices = either(member(command, args, "vertexCount"), member(command, args, "indexCount")),
+                        .instances = member(command, args, "instanceCount"),
+                        .groups = {either(member(command, args, "groupCountX"), member(command, args, "width")),
+                                   either(member(command, args, "groupCountY"), member(command, args, "height")),
+                                   either(member(command, args, "groupCountZ"), member(command, args, "depth"))}};
+
+    if (command == GEN_vkCmdDrawMultiEXT) {
+        const struct gen_args_vkCmdDrawMultiEXT *a = args;
+        size.vertices = 0;
+        for (uint32_t i = 0; a->pVertexInfo && i < a->drawCount; i++)
+            size.vertices += a->pVertexInfo[i].vertexCount;
+    } else if (command == GEN_vkCmdDrawMultiIndexedEXT) {
+        const struct gen_args_vkCmdDrawMultiIndexedEXT *a = args;
+        size.vertices = 0;
+        for (uint32_t i = 0; a->pIndexInfo && i < a->drawCount; i++)
+            size.vertices += a->pIndexInfo[i].indexCount;
+    } else if (command == GEN_vkCmdDrawMeshTasksNV) {
+        size.groups[0] = member(command, args, "taskCount");
+        size.groups[1] = size.groups[2] = 1;
+    }
+    return size;
+}
+
+/* The stages of the shader objects that the command uses. */
+static VkShaderStageFlags stages_of(enum position_work work)
+{
+    return work == POSITION_DRAW       ? ~(VkShaderStageFlags)VK_SHADER_STAGE_COMPUTE_BIT
+           : work == POSITION_DISPATCH ? VK_SHADER_STAGE_COMPUTE_BIT
+                                       : 0;
+}
+
+static uint64_t pipeline_of(const struct bound_visit *visit)
+{
+    return visit->bound
+        ->points[visit->work == POSITION_DRAW       ? BOUND_GRAPHICS
+                 : visit->work == POSITION_DISPATCH ? BOUND_COMPUTE
+                                                    : BOUND_RAYS]
+        .pipeline;
+}
+
+static bool is_wanted(const struct options *options, const struct bound_visit *visit)
+{
+    struct lap_label_list labels;
+    const char *label;
+
+    if (visit->work != POSITION_DRAW && visit->work != POSITION_DISPATCH && visit->work != POSITION_TRACE)
+        return false;
+    if (!options->pass)
+        return true;
+    lap_labels_begin(&labels, visit->bound);
+    while ((label = lap_labels_next(&labels)))
+        if (fnmatch(options->pass, label, 0) == 0)
+            return true;
+    return false;
+}
+
+/* ---- text ---- */
+
+static void put_number(uint64_t value)
+{
+    if (value == UNKNOWN)
+        fputs("\t-", stdout);
+    else
+        printf("\t%" PRIu64, value);
+}
+
+static void put_pipeline(const struct bound_visit *visit)
+{
+    uint64_t pipeline = pipeline_of(visit);
+    const char *between = "\t";
+
+    if (pipeline)
+        printf("\tVkPipeline:%" PRIu64, pipeline);
+    for (unsigned bit = 0; !pipeline && bit < BOUND_STAGES; bit++)
+        if (stages_of(visit->work) >> bit & 1 && visit->bound->shaders[bit].shader) {
+            printf("%sVkShaderEXT:%" PRIu64, between, visit->bound->shaders[bit].shader);
+            between = ",";
+        }
+    if (!pipeline && *between == '\t')
+        fputs("\t-", stdout);
+}
+
+/* Tabs and newlines end columns and lines, and the program may have any bytes in its labels. */
+static void put_labels(const struct bound_visit *visit)
+{
+    struct lap_label_list labels;
+    const char *label, *between = "\t";
+
+    lap_labels_begin(&labels, visit->bound);
+    while ((label = lap_labels_next(&labels))) {
+        fputs(between, stdout);
+        for (; *label; label++)
+            putchar((unsigned char)*label < 0x20 || *label == 0x7f ? ' ' : *label);
+        between = "/";
+    }
+    fputs(*between == '\t' ? "\t-\n" : "\n", stdout);
+}
+
+static void put_row(const struct bound_visit *visit)
+{
+    const struct size size = size_of(visit->command, visit->args);
+    char text[POSITION_TEXT_BYTES];
+
+    printf("%s\t%s", position_text(&visit->position, text), gen_command_names[visit->command]);
+    put_number(size.vertices);
+    put_number(size.instances);
+    if (size.groups[0] == UNKNOWN)
+        fputs("\t-", stdout);
+    else
+        printf("\t%" PRIu64 ",%" PRIu64 ",%" PRIu64, size.groups[0], size.groups[1], size.groups[2]);
+    put_pipeline(visit);
+    printf("\t%s", visit->bound->pass.kind ? lap_bound_pass_position(visit, text) : "-");
+    put_labels(visit);
+}
+
+/* ---- JSON ---- */
+
+static cJSON *number(uint64_t value)
+{
+    return value == UNKNOWN ? cJSON_CreateNull() : lap_print_json_number(value);
+}
+
+static bool add(cJSON *into, const char *key, cJSON *item)
+{
+    bool added = item && (key ? cJSON_AddItemToObjectCS(into, key, item) : cJSON_AddItemToArray(into, item));
+
+    if (!added)
+        cJSON_Delete(item);
+    return added;
+}
+
+static cJSON *text_item(uint32_t type, uint64_t index)
+{
+    char text[LAP_TEXT_HANDLE_MAX];
+
+    if (!index)
+        return cJSON_CreateNull();
+    lap_text_handle(type, index, text);
+    return cJSON_CreateString(text);
+}
+
+static bool add_columns(cJSON *object, const struct bound_visit *visit)
+{
+    const struct size size = size_of(visit->command, visit->args);
+    char text[POSITION_TEXT_BYTES];
+    cJSON *groups = size.groups[0] == UNKNOWN ? cJSON_CreateNull() : cJSON_CreateArray();
+
+    for (unsigned i = 0; i < 3 && cJSON_IsArray(groups); i++)
+        (void)add(groups, NULL, number(size.groups[i]));
+    return add(object, "position", cJSON_CreateString(position_text(&visit->position, text))) &&
+           add(object, "command", cJSON_CreateString(gen_command_names[visit->command])) &&
+           add(object, "vertices", number(size.vertices)) && add(object, "instances", number(size.instances)) &&
+           add(object, "groups", groups) &&
+           add(object, "pipeline", text_item(GEN_HANDLE_VkPipeline, pipeline_of(visit))) &&
+           add(object, "commandBuffer", text_item(GEN_HANDLE_VkCommandBuffer, visit->command_buffer));
+}
+
+static bool add_labels(cJSON *object, const struct bound_visit *visit)
+{
+    cJSON *list = cJSON_CreateArray();
+    struct lap_label_list labels;
+    const char *label;
+    bool added = true;
+
+    lap_labels_begin(&labels, visit->bound);
+    while (added && (label = lap_labels_next(&labels))) {
+        char *clean = lap_text_utf8(label, strlen(label));
+        added = clean && add(list, NULL, cJSON_CreateString(clean));
+        free(clean);
+    }
+    return add(object, "labels", list) && added;
+}
+
+static enum lap_status put_json(const struct options *options, const struct bound_visit *visit)
+{
+    cJSON *object = cJSON_CreateObject();
+    bool added = object && add_columns(object, visit);
+    char text[POSITION_TEXT_BYTES], *json = NULL;
+    enum lap_status status = LAP_OK;
+
+    if (added && options->state)
+        status = lap_bound_json(object, visit);
+    else if (added)
+        added = add(object, "pass",
+                    visit->bound->pass.kind ? cJSON_CreateString(lap_bound_pass_position(visit, text))
+                                            : cJSON_CreateNull()) &&
+                add_labels(object, visit);
+    if (added && status == LAP_OK)
+        json = cJSON_PrintUnformatted(object);
+    cJSON_Delete(object);
+    if (json)
+        puts(json);
+    cJSON_free(json);
+    return json || status != LAP_OK ? status : lap_fail(LAP_ERROR_MEMORY, "out of memory for JSON");
+}
+
+/* ---- the whole ---- */
+
+static enum lap_status visit_command(void *user, const struct bound_visit *visit)
+{
+    const struct lister *lister = user;
+
+    if (!is_wanted(lister->options, visit))
+        return LAP_OK;
+    if (lister->options->json) {
+        enum lap_status status = put_json(lister->options, visit);
+        if (status != LAP_OK)
+            return status;
+    } else {
+        put_row(visit);
+    }
+    return ferror(stdout) ? lap_fail(LAP_ERROR_IO, "the output can't be written") : LAP_OK;
+}
+
+static void show_progress(void *user, const struct lap_packet *packet)
+{
+    struct lister *lister = user;
+    lap_progress_show(&lister->progress, packet->frame, lister->frames);
+}
+
+static enum lap_status list(const struct options *options, const struct lap_reader *trace)
+{
+    struct lister lister = {.options = options, .frames = lap_reader_summary(trace)->frames};
+    struct bound_walk_options walk = {.first_frame = options->first_frame,
+                                      .last_frame = options->last_frame,
+                                      .work_only = true,
+                                      .progress = show_progress};
+    struct position_found found;
+    enum lap_status status = LAP_OK;
+
+    if (options->at.count) {
+        status = position_find(trace, &options->at, &found);
+        walk.at = &found.position;
+    }
+    if (status != LAP_OK)
+        return status;
+    if (options->header && !options->json)
+        fputs(HEADER, stdout);
+    lap_progress_begin(&lister.progress, "listing", isatty(STDOUT_FILENO));
+    status = bound_walk(trace, &walk, visit_command, &lister);
+    lap_progress_clear(&lister.progress);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct lap_reader *trace;
+    enum lap_status status;
+    int code = parse(argc, argv, &options);
+
+    if (code >= 0)
+        return code;
+    lap_calls_enter_sandbox();
+    status = lap_reader_open(options.path, NULL, &trace);
+    if (status != LAP_OK)
+        return lap_calls_report_open(PROGRAM, options.path, status);
+    status = list(&options, trace);
+    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
+    if (code == LAP_TOOL_OK && !ferror(stdout)) /* else the walk ended since its reader went */
+        code = lap_calls_report_walk(PROGRAM, options.path, trace, status);
+    lap_reader_close(&trace);
+    return code;
+}
