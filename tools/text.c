@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/text.h"
 
+#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -159,4 +160,16 @@ void lap_text_named_flags(const char *enum_name, uint64_t value, char out[LAP_TE
         lap_text_flags(type, value, out);
     else
         snprintf(out, LAP_TEXT_FLAGS_MAX, "%" PRIu64, value);
+}
+
+void lap_text_put_json(FILE *out, const char *text)
+{
+    char *utf8 = text ? lap_text_utf8(text, strlen(text)) : NULL;
+    cJSON *string = utf8 ? cJSON_CreateString(utf8) : NULL;
+    char *json = string ? cJSON_PrintUnformatted(string) : NULL;
+
+    fputs(json ? json : "null", out);
+    cJSON_free(json);
+    cJSON_Delete(string);
+    free(utf8);
 }

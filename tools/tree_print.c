@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,19 +123,6 @@ static void put_counts(FILE *out, const struct position_counts *counts)
             counts->others);
 }
 
-/* "null" for NULL, and without memory. */
-static void put_string(FILE *out, const char *text)
-{
-    char *utf8 = text ? lap_text_utf8(text, strlen(text)) : NULL;
-    cJSON *string = utf8 ? cJSON_CreateString(utf8) : NULL;
-    char *json = string ? cJSON_PrintUnformatted(string) : NULL;
-
-    fputs(json ? json : "null", out);
-    cJSON_free(json);
-    cJSON_Delete(string);
-    free(utf8);
-}
-
 void lap_tree_json_begin(struct lap_tree_printer *printer)
 {
     char position[POSITION_TEXT_BYTES];
@@ -168,11 +154,11 @@ enum lap_status lap_tree_json(void *user, const struct tree_node *node)
         close_to(printer, depth);
     fprintf(printer->out, "%s{\"position\": \"%s\", \"kind\": \"%s\", \"name\": ", first ? "" : ", ",
             position_text(&node->position, text), kinds[node->kind]);
-    put_string(printer->out, node->text);
+    lap_text_put_json(printer->out, node->text);
     if (node->object)
         lap_text_handle(object_type(node->kind), node->object, text);
     fputs(", \"object\": ", printer->out);
-    put_string(printer->out, node->object ? text : NULL);
+    lap_text_put_json(printer->out, node->object ? text : NULL);
     fprintf(printer->out, ", \"submits\": %" PRIu64 ", \"buffers\": %" PRIu64 ", ", node->submits, node->buffers);
     put_counts(printer->out, &node->counts);
     fputs(", \"children\": [", printer->out);

@@ -10,8 +10,9 @@
 #include "gen_decode.h"
 #include "gen_reflect.h"
 
-#define MOST_HOLES (1u << 20) /* the bound of a replay */
-#define MOST_MADE  16u        /* average number of objects of a type per packet */
+#define MOST_HOLES  (1u << 20) /* the bound of a replay */
+#define MOST_MADE   16u        /* average number of objects of a type per packet */
+#define MOST_NESTED 4u         /* structures that are filled with handles, one in another */
 
 struct part {
     struct object_lives found;
@@ -22,6 +23,7 @@ struct part {
         size_t capacity;
     } numbers[GEN_HANDLE_COUNT];
     uint16_t commands[GEN_COMMAND_COUNT + 1]; /* those that create or destroy objects, or write into them */
+    bool fills[GEN_COMMAND_COUNT];            /* they give out handles in structures */
 };
 
 static struct object_life *life_of(const struct part *part, uint32_t type, uint64_t index)
@@ -45,17 +47,18 @@ static bool has_place(struct part *part, uint32_t type, uint64_t index, uint64_t
 }
 
 static enum lap_status begin_life(struct part *part, uint32_t type, uint64_t index, const struct object_life *parent,
-                                  uint64_t ticket)
+                                  uint32_t element, uint64_t ticket)
 {
     size_t count = part->found.count, parent_at = parent ? (size_t)(parent - part->lives) : SIZE_MAX;
 
     if (!index || life_of(part, type, index))
-        return LAP_OK; /* indices are unique: this queries a swapchain image again */
+        return LAP_OK; /* indices are unique: this queries a queue or a swapchain image again */
     if (!has_place(part, type, index, ticket) ||
         !lap_array_grow(&part->lives, sizeof *part->lives, &part->capacity, count + 1))
         return lap_fail(LAP_ERROR_LIMIT, "there is no room for %s %" PRIu64, gen_handle_names[type], index);
     part->found.lives = part->lives;
     part->lives[count] = (struct object_life){.type = (uint16_t)type,
+                                              .element = element,
                                               .index = index,
                                               .begin = ticket,
                                               .parent = parent_at,
@@ -144,17 +147,69 @@ static enum lap_status visit_member(struct part *part, const struct trace_call *
         uint64_t index = load(member, at + i * member->element_bytes);
         struct object_life *life = life_of(part, member->type, index);
         if (member->flags & GEN_MEMBER_CREATED)
-            status = begin_life(part, member->type, index, parent_of(part, call), call->packet->ticket);
+            status = begin_life(part, member->type, index, parent_of(part, call), (uint32_t)i, call->packet->ticket);
         else if (life)
             end_life(part, life, call->packet->ticket);
     }
     return status;
 }
 
+struct outputs {
+    struct part *part;
+    const struct trace_call *call;
+    uint32_t count;
+    enum lap_status status;
+};
+
+static void visit_output(void *user, const struct lap_place *place, const struct lap_value *value)
+{
+    struct outputs *outputs = user;
+
+    if (value->kind == LAP_VALUE_HANDLE && outputs->status == LAP_OK)
+        outputs->status = begin_life(outputs->part, value->type, value->u, parent_of(outputs->part, outputs->call),
+                                     outputs->count++, outputs->call->packet->ticket);
+}
+
+/* Structures that the call fills: displays, modes, groups of physical devices, pipeline binaries. */
+static enum lap_status visit_structs(struct part *part, const struct trace_call *call, const struct gen_member *member)
+{
+    struct outputs outputs = {.part = part, .call = call};
+    const struct lap_visitor visitor = {.value = visit_output, .user = &outputs};
+    const char *at;
+    uint64_t count;
+
+    memcpy(&at, (const char *)call->args + member->offset, sizeof at);
+    count = at ? lap_walk_count(gen_command_infos[call->command].members, member, call->args) : 0;
+    for (uint64_t i = 0; i < count && outputs.status == LAP_OK; i++)
+        lap_walk_struct(member->type, at + i * member->element_bytes, &visitor);
+    return outputs.status;
+}
+
 static bool is_of_interest(const struct gen_member *member)
 {
     return member->element == GEN_ELEMENT_HANDLE && member->flags & (GEN_MEMBER_CREATED | GEN_MEMBER_DESTROYED) &&
            (member->shape == GEN_SHAPE_VALUE || member->shape == GEN_SHAPE_POINTER);
+}
+
+static bool has_handles(uint32_t struct_number, unsigned depth)
+{
+    const struct gen_struct_info *info = &gen_struct_infos[struct_number];
+
+    for (uint32_t i = 0; i < info->member_count; i++) {
+        const struct gen_member *member = &info->members[i];
+        if (member->element == GEN_ELEMENT_HANDLE && member->shape != GEN_SHAPE_PNEXT)
+            return true;
+        if (member->element == GEN_ELEMENT_STRUCT && member->shape != GEN_SHAPE_PNEXT && depth &&
+            has_handles(member->type, depth - 1))
+            return true;
+    }
+    return false;
+}
+
+static bool is_filled_with_handles(const struct gen_member *member)
+{
+    return member->element == GEN_ELEMENT_STRUCT && member->shape == GEN_SHAPE_POINTER &&
+           member->flags & GEN_MEMBER_OUTPUT && has_handles(member->type, MOST_NESTED);
 }
 
 static bool writes(uint32_t command)
@@ -189,10 +244,22 @@ static enum lap_status visit(void *state, const struct trace_call *call)
     for (uint32_t i = 0; i < info->member_count && status == LAP_OK; i++)
         if (is_of_interest(&info->members[i]))
             status = visit_member(part, call, &info->members[i]);
+        else if (part->fills[call->command] && is_filled_with_handles(&info->members[i]))
+            status = visit_structs(part, call, &info->members[i]);
     return status;
 }
 
 /* ---- the part ---- */
+
+static bool fills(uint32_t command)
+{
+    const struct gen_command_info *info = &gen_command_infos[command];
+
+    for (uint32_t i = 0; i < info->member_count; i++)
+        if (is_filled_with_handles(&info->members[i]))
+            return true;
+    return false;
+}
 
 static bool is_wanted(uint32_t command)
 {
@@ -214,7 +281,7 @@ void *object_lives_create(void)
     if (!part)
         return NULL;
     for (uint16_t i = 1; i < GEN_COMMAND_COUNT; i++)
-        if (is_wanted(i))
+        if ((part->fills[i] = fills(i)) || is_wanted(i))
             part->commands[count++] = i;
     return part;
 }
@@ -241,4 +308,9 @@ void object_lives_visitor(void *state, struct trace_visitor *out)
 const struct object_lives *object_lives_found(const void *part)
 {
     return &((const struct part *)part)->found;
+}
+
+const struct object_life *object_lives_of(const void *part, uint32_t type, uint64_t index)
+{
+    return life_of(part, type, index);
 }

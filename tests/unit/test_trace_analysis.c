@@ -339,6 +339,57 @@ UNIT_TEST(objects_end_with_what_they_belong_to)
     end(&w);
 }
 
+/* Handles in the structures that a call fills, some for the second time; and pipelines of which one failed. */
+UNIT_TEST(objects_begin_in_structures_and_beside_those_that_failed)
+{
+    VkPhysicalDeviceGroupProperties groups[2] = {{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GROUP_PROPERTIES},
+                                                 {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GROUP_PROPERTIES}};
+    VkComputePipelineCreateInfo infos[3];
+    const struct object_lives *lives;
+    struct trace_analysis *analysis;
+    struct written w = {0};
+    VkPipeline pipelines[3] = {VK_NULL_HANDLE};
+    VkPhysicalDevice second;
+    VkInstance instance;
+    uint32_t count = 1;
+
+    CHECK(sample_begin(&w.s));
+    instance = gen_VkInstance(sample_handle(&w.s, GEN_HANDLE_VkInstance, 1));
+    w.device = gen_VkDevice(sample_handle(&w.s, GEN_HANDLE_VkDevice, DEVICE));
+    second = gen_VkPhysicalDevice(sample_handle(&w.s, GEN_HANDLE_VkPhysicalDevice, 2));
+    pipelines[0] = gen_VkPipeline(sample_handle(&w.s, GEN_HANDLE_VkPipeline, 1));
+    pipelines[2] = gen_VkPipeline(sample_handle(&w.s, GEN_HANDLE_VkPipeline, 2));
+    for (unsigned i = 0; i < 3; i++)
+        infos[i] = (VkComputePipelineCreateInfo){.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+                                                 .stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
+    PUT(&w, vkCreateInstance, &(VkInstanceCreateInfo){.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO}, NULL, &instance,
+        VK_SUCCESS);
+    PUT(&w, vkEnumeratePhysicalDevices, instance, &count, &second, VK_SUCCESS);
+    for (uint32_t i = 0; i < 2; i++) {
+        groups[i].physicalDeviceCount = 1;
+        groups[i].physicalDevices[0] =
+            i ? second : gen_VkPhysicalDevice(sample_handle(&w.s, GEN_HANDLE_VkPhysicalDevice, 1));
+    }
+    count = 2;
+    PUT(&w, vkEnumeratePhysicalDeviceGroups, instance, &count, groups, VK_SUCCESS);
+    PUT(&w, vkCreateComputePipelines, w.device, VK_NULL_HANDLE, 3, infos, NULL, pipelines,
+        VK_PIPELINE_COMPILE_REQUIRED);
+    PUT(&w, vkDestroyInstance, instance, NULL);
+    sample_end(&w.s);
+    CHECK_EQ_INT(lap_reader_open(w.s.path, NULL, &w.reader), LAP_OK);
+    CHECK_EQ_INT(trace_analysis_create(w.reader, 0, &analysis), LAP_OK);
+    CHECK_EQ_INT(trace_analysis_get(analysis, TRACE_ANALYSIS_LIVES), LAP_OK);
+    lives = trace_analysis_lives(analysis);
+    CHECK_EQ_U64(lives->count, 5);
+    CHECK_EQ_U64(lives->alive, 2);
+    CHECK_EQ_U64(life_of(lives, GEN_HANDLE_VkPhysicalDevice, 2)->begin, 2);
+    CHECK_EQ_U64(life_of(lives, GEN_HANDLE_VkPhysicalDevice, 1)->begin, 3);
+    CHECK_EQ_U64(life_of(lives, GEN_HANDLE_VkPhysicalDevice, 1)->end, 5);
+    CHECK_EQ_U64(life_of(lives, GEN_HANDLE_VkPipeline, 2)->element, 2);
+    trace_analysis_destroy(&analysis);
+    end(&w);
+}
+
 static bool is_enabled(const struct feature_use *use, const char *name)
 {
     return use->enabled_extensions[extension_number(name)];

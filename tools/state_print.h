@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state_print: writes the state of objects (inspector/state/objects.h) as text or as one JSON object: all of them
+ * (state_list.c), one (state_object.c), and what changed between two positions (state_diff.c). One thread.
+ */
+#ifndef LAP_TOOLS_STATE_PRINT_H
+#define LAP_TOOLS_STATE_PRINT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "inspector/position/position.h"
+#include "inspector/state/objects.h"
+
+struct lap_state_view {
+    const struct lap_reader *trace;
+    const struct state_objects *objects;
+    FILE *out;
+    bool json, colour, counts;       /* counts: by type, alone */
+    unsigned width;                  /* of a line of text */
+    uint32_t type;                   /* of these alone; GEN_HANDLE_NONE: of all */
+    uint64_t first, last;            /* tickets; without a difference `first` is 0 */
+    char at[2][POSITION_TEXT_BYTES]; /* the positions of both */
+};
+
+enum lap_status lap_state_list(const struct lap_state_view *view) LAP_MUST_CHECK;
+/* LAP_ERROR_ARGUMENT: it does not live at the last ticket, or never did; the sentence says when it does. */
+enum lap_status lap_state_object(const struct lap_state_view *view, uint32_t type, uint64_t index) LAP_MUST_CHECK;
+enum lap_status lap_state_diff(const struct lap_state_view *view) LAP_MUST_CHECK;
+
+/* The failure for a type that is none: with those that the trace has. */
+enum lap_status lap_state_no_type(const struct lap_state_view *view, const char *name) LAP_MUST_CHECK;
+
+/* ---- shared by these files ---- */
+
+/* Numbers of lives, by type and index. */
+struct lap_state_set {
+    size_t *numbers;
+    size_t count;
+};
+
+typedef bool (*lap_state_choose_fn)(const struct lap_state_view *view, const struct object_life *life);
+bool lap_state_lives_last(const struct lap_state_view *view, const struct object_life *life);
+/* Those of the wanted type that are chosen. The caller frees out->numbers. */
+enum lap_status lap_state_choose(const struct lap_state_view *view, lap_state_choose_fn choose,
+                                 struct lap_state_set *out) LAP_MUST_CHECK;
+
+/* A list in text: items with commas, broken into lines. */
+struct lap_state_items {
+    const struct lap_state_view *view;
+    unsigned column, indent, count;
+};
+/* Begins with "TYPE COUNT:", or any other text. */
+void lap_state_items_begin(struct lap_state_items *items, const struct lap_state_view *view, const char *title);
+/* "VkImage:1 "name"SUFFIX": the name is that at the last ticket. */
+void lap_state_items_add(struct lap_state_items *items, size_t number, const char *suffix);
+void lap_state_items_end(struct lap_state_items *items);
+/* All of a set, a list for each type; suffix may be NULL. */
+void lap_state_put_set(const struct lap_state_view *view, const struct lap_state_set *set,
+                       void (*suffix)(const struct lap_state_view *view, const struct object_life *life, char out[80]));
+
+const struct object_life *lap_state_life(const struct lap_state_view *view, size_t number);
+/* which: 0 at the first ticket, 1 at the last one. NULL: none. */
+const char *lap_state_name(const struct lap_state_view *view, size_t number, unsigned which);
+/* Of a ticket; from 1. */
+uint64_t lap_state_frame(const struct lap_state_view *view, uint64_t ticket);
+/* JSON: "VkImage:1", with quotes; null for index 0. */
+void lap_state_put_handle(FILE *out, uint32_t type, uint64_t index);
+void lap_state_put_memory(const struct lap_state_view *view, const struct state_binding *binding);
+extern const char *const lap_state_change_names[]; /* [enum state_change] */
+void lap_state_put_change(FILE *out, const struct state_notes *notes, enum state_change change); /* JSON */
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* lapilli-state: shows the objects that live at a position of a trace, one of them, or what changed between two. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "inspector/position/find.h"
+#include "tools/calls.h"
+#include "tools/progress.h"
+#include "tools/state_print.h"
+#include "tools/tool.h"
+
+#define PROGRAM "lapilli-state"
+#define WIDTH   100u /* of a line where there is no terminal */
+#define NARROW  40u
+
+static const char help[] =
+    "usage: lapilli state [options] --at POSITION FILE [OBJECT]\n"
+    "       lapilli state [options] --diff POSITION POSITION FILE\n"
+    "Shows what lives in a trace at a position, without a GPU. With OBJECT, like VkImage:2, it shows when that is "
+    "made\n"
+    "and ends, its memory, what it holds, what is made of it, and the call that made it.\n"
+    "\n"
+    "  --at POSITION   after this has happened: FRAME, FRAME.SUBMIT, #PACKET and so on (lapilli tree). A command\n"
+    "                  buffer or a command is at its submit\n"
+    "  --diff P1 P2    what was made, ended and changed behind P1, up to P2\n"
+    "  --type TYPE     only objects of this type, like VkImage\n"
+    "  --count         how many there are of each type, alone\n"
+    "  --json          one JSON object\n"
+    "  --color WHEN    auto (default: on a terminal, unless NO_COLOR is set), always, never\n"
+    "  --help          this text\n"
+    "\n"
+    "Exit status: 0; 1 out of memory or output failed; 2 wrong usage, or the trace has no such position or object; 3\n"
+    "no readable trace; 4 the trace is incomplete.\n";
+
+struct options {
+    struct position at[2]; /* the last one; with a difference both. count 0: missing */
+    bool diff, json, count;
+    int colour; /* -1: automatic */
+    const char *type, *path, *object;
+};
+
+static int usage(const char *what)
+{
+    fprintf(stderr, PROGRAM ": %s. Try 'lapilli state --help'.\n", what);
+    return LAP_TOOL_USAGE;
+}
+
+/* Both positions of --diff; the second one is the next word. */
+static bool parse_both(int argc, char **argv, struct options *options)
+{
+    options->diff = true;
+    if (optind >= argc) {
+        (void)lap_fail(LAP_ERROR_ARGUMENT, "--diff wants two positions");
+        return false;
+    }
+    return position_parse(optarg, &options->at[0]) == LAP_OK &&
+           position_parse(argv[optind++], &options->at[1]) == LAP_OK;
+}
+
+static int check(const struct options *options)
+{
+    if (!options->at[1].count)
+        return usage("--at or --diff is missing");
+    if (options->diff && options->object)
+        return usage("--diff is of all objects");
+    if (options->object && (options->type || options->count))
+        return usage("--type and --count are for several objects");
+    if (options->diff && options->count)
+        return usage("--count is for one position");
+    return -1;
+}
+
+/* Fills *options, or returns an exit status, which is not negative. */
+static int parse(int argc, char **argv, struct options *options)
+{
+    static const struct option longs[] = {
+        {"at", required_argument, NULL, 'a'},   {"diff", required_argument, NULL, 'd'},
+        {"type", required_argument, NULL, 't'}, {"count", no_argument, NULL, 'n'},
+        {"json", no_argument, NULL, 'j'},       {"color", required_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
+    int option;
+
+    *options = (struct options){.colour = -1};
+    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        switch (option) {
+        case 'a':
+            if (options->diff)
+                return usage("--at or --diff, not both");
+            if (position_parse(optarg, &options->at[1]) != LAP_OK)
+                return usage(lap_error_message());
+            break;
+        case 'd':
+            if (options->at[1].count)
+                return usage("--at or --diff, not both");
+            if (!parse_both(argc, argv, options))
+                return usage(lap_error_message());
+            break;
+        case 't':
+            options->type = optarg;
+            break;
+        case 'n':
+            options->count = true;
+            break;
+        case 'j':
+            options->json = true;
+            break;
+        case 'c':
+            options->colour = strcmp(optarg, "always") == 0 ? 1 : strcmp(optarg, "never") == 0 ? 0 : -1;
+            if (options->colour < 0 && strcmp(optarg, "auto") != 0)
+                return usage("--color wants auto, always or never");
+            break;
+        case 'h':
+            return lap_tool_help(PROGRAM, help);
+        default:
+            return usage("wrong usage");
+        }
+    }
+    if (optind + 1 != argc && optind + 2 != argc)
+        return usage(optind < argc ? "one FILE and one OBJECT at a time" : "a FILE is missing");
+    options->path = argv[optind];
+    options->object = argv[optind + 1]; /* or NULL */
+    return check(options);
+}
+
+/* "VkImage:2". A type that does not exist is none here, and is told of when the trace's types are known. */
+static bool parse_object(const char *text, uint32_t *out_type, uint64_t *out_index, char *out_name, size_t name_bytes)
+{
+    const char *colon = strchr(text, ':');
+    char *end;
+
+    if (!colon || colon == text || colon[1] < '0' || colon[1] > '9' || (size_t)(colon - text) >= name_bytes)
+        return false;
+    snprintf(out_name, name_bytes, "%.*s", (int)(colon - text), text);
+    *out_type = gen_handle_by_name(out_name);
+    *out_index = strtoull(colon + 1, &end, 10);
+    return !*end;
+}
+
+/* The last packet that has happened at a position. A packet is itself, whatever it is. */
+static enum lap_status find(const struct lap_reader *trace, const struct position *at, uint64_t *out_ticket, char *text)
+{
+    uint64_t packets = lap_reader_summary(trace)->packets, end;
+    struct position_found found;
+    enum lap_status status;
+
+    position_text(at, text);
+    if (at->of_packet && at->count == 1 && at->numbers[0] < packets) {
+        *out_ticket = at->numbers[0] + 1;
+        return LAP_OK;
+    }
+    status = position_find(trace, at, &found);
+    if (status != LAP_OK)
+        return status;
+    position_text(&found.position, text);
+    end = lap_reader_frame_end(trace, found.frame);
+    *out_ticket = found.position.count > POSITION_FRAME ? found.ticket : end < packets ? end : packets;
+    return LAP_OK;
+}
+
+static enum lap_status show(const struct options *options, struct lap_state_view *view, uint32_t type, uint64_t index)
+{
+    if (options->object)
+        return lap_state_object(view, type, index);
+    /* Of a command in a command buffer this is what lives at its submit. */
+    return options->diff ? lap_state_diff(view) : lap_state_list(view);
+}
+
+/* *out_damaged: the trace is damaged behind what was shown, and the error says where. */
+static enum lap_status read_and_show(const struct options *options, struct lap_state_view *view, bool *out_damaged)
+{
+    struct lap_progress progress;
+    struct state_wish wish = {.to_end = options->object != NULL,
+                              .lives_alone = options->count,
+                              .progress = lap_progress_show,
+                              .user = &progress};
+    struct state_objects *objects = NULL;
+    char name[80] = "";
+    uint64_t index = 0;
+    enum lap_status status = find(view->trace, &options->at[1], &view->last, view->at[1]), shown;
+
+    if (status == LAP_OK && options->diff)
+        status = find(view->trace, &options->at[0], &view->first, view->at[0]);
+    if (status == LAP_OK && view->first > view->last)
+        status = lap_fail(LAP_ERROR_ARGUMENT, "%s is behind %s", view->at[0], view->at[1]);
+    if (status == LAP_OK && options->object &&
+        !parse_object(options->object, &wish.used_type, &index, name, sizeof name))
+        status = lap_fail(LAP_ERROR_ARGUMENT, "'%.80s' is no object: it is named TYPE:NUMBER", options->object);
+    if (status != LAP_OK)
+        return status;
+    wish.first = view->first;
+    wish.last = view->last;
+    wish.used_index = index;
+    view->type = options->type ? gen_handle_by_name(options->type) : GEN_HANDLE_NONE;
+    lap_progress_begin(&progress, "reading", false);
+    status = state_objects_find(view->trace, &wish, &objects);
+    lap_progress_clear(&progress);
+    view->objects = objects;
+    if (!objects)
+        return status;
+    if (options->object ? !wish.used_type : options->type && !view->type)
+        shown = lap_state_no_type(view, options->object ? name : options->type);
+    else
+        shown = show(options, view, wish.used_type, index);
+    *out_damaged = shown == LAP_OK && status != LAP_OK;
+    state_objects_free(&objects);
+    return shown == LAP_OK ? status : shown;
+}
+
+static int code_of(const struct options *options, const struct lap_reader *trace, enum lap_status status, bool damaged)
+{
+    const struct lap_reader_summary *summary = lap_reader_summary(trace);
+
+    if (status < 0)
+        fprintf(stderr, PROGRAM ": %s: %s\n", options->path, lap_error_message());
+    if (!summary->complete)
+        fprintf(stderr, PROGRAM ": %s is incomplete: %s\n", options->path, summary->stopped);
+    if (status == LAP_OK)
+        return summary->complete ? LAP_TOOL_OK : LAP_TOOL_INCOMPLETE;
+    if (damaged)
+        return LAP_TOOL_INCOMPLETE;
+    return status == LAP_ERROR_ARGUMENT                                    ? LAP_TOOL_USAGE
+           : status == LAP_ERROR_FORMAT || status == LAP_ERROR_UNSUPPORTED ? LAP_TOOL_NO_TRACE
+                                                                           : LAP_TOOL_FAILED;
+}
+
+/* Of the terminal. */
+static unsigned width(void)
+{
+    struct winsize size = {.ws_col = 0};
+
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || !size.ws_col)
+        return WIDTH;
+    return size.ws_col < NARROW ? NARROW : size.ws_col;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct lap_reader *trace;
+    enum lap_status status;
+    bool damaged = false;
+    int code = parse(argc, argv, &options);
+    struct lap_state_view view = {.out = stdout, .json = options.json, .counts = options.count};
+
+    if (code >= 0)
+        return code;
+    view.width = width();
+    view.colour = options.colour >= 0 ? options.colour : isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+    lap_calls_enter_sandbox();
+    status = lap_reader_open(options.path, NULL, &trace);
+    if (status != LAP_OK)
+        return lap_calls_report_open(PROGRAM, options.path, status);
+    view.trace = trace;
+    status = read_and_show(&options, &view, &damaged);
+    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
+    if (code == LAP_TOOL_OK)
+        code = code_of(&options, trace, status, damaged);
+    lap_reader_close(&trace);
+    return code;
+}
