@@ -11,6 +11,7 @@
 #include "base/output.h"
 #include "base/version.h"
 #include "replayer/analysis/recorded_machine.h"
+#include "replayer/core/handles.h"
 #include "replayer/core/invalid_calls.h"
 #include "replayer/core/report.h"
 #include "replayer/device/gpu_choice.h"
@@ -92,6 +93,8 @@ static int play(struct replay *r, const struct lap_log *log)
         code = say(log, status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED
                         : status == LAP_ERROR_FORMAT    ? EXIT_NO_TRACE
                                                         : EXIT_FAILED);
+    if (status == LAP_OK && r->options.list_objects)
+        replay_objects_print(r, stdout);
     if (replay_check_finish(r) != LAP_OK && code == EXIT_GOOD)
         code = say(log, EXIT_FAILED);
     if (code == EXIT_UNSUPPORTED)

@@ -33,6 +33,7 @@ enum id {
     OPTION_STOP_AT,
     OPTION_READ,
     OPTION_READ_TO,
+    OPTION_LIST_OBJECTS,
     OPTION_THREADS,
     OPTION_MEASURE,
     OPTION_ADDRESSES,
@@ -89,6 +90,7 @@ static const struct {
     [OPTION_STOP_AT] = {"--stop-at", "PACKET", "stop behind this packet, by its number (lapilli print)"},
     [OPTION_READ] = {"--read", "LIST", "with --stop-at: read what is in the objects of this list then (docs/cli.md)"},
     [OPTION_READ_TO] = {"--read-to", "FILE", "with --read: where that goes"},
+    [OPTION_LIST_OBJECTS] = {"--list-objects", NULL, "print the objects that live where the replay ends"},
     [OPTION_THREADS] = {"--threads", "N|all",
                         "how many threads play command buffers; default: all processors if the program had several"},
     [OPTION_MEASURE] = {"--measure", "[FILE.json]",
@@ -337,6 +339,9 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         break;
     case OPTION_READ_TO:
         out->read_to = value;
+        break;
+    case OPTION_LIST_OBJECTS:
+        out->list_objects = true;
         break;
     case OPTION_THREADS:
         return parse_threads(value, out);

@@ -22,6 +22,7 @@ FULL = {
     ".*swiftshader": "a second driver, from a package that the gate does not install",
     "(trim|draws|parts)/validate|trim/(validate-gpu|gpu)/": "cut/ cuts the same programs",
     "(trim|draws|parts)/cut/(?!null/|(triangle|compute|depth|modern|queues|descriptors|churn)$)": "every program in one more way",
+    "state/lives/(?!(triangle|compute|churn|modern|null/generated)$)": "every program in one more way",
     "backing/(replay|validate)/(?!(triangle|suballoc|memory)$)": "the driver that is tested on has no memory that is backed",
     "incoherent/validate/": "validate/ has the same programs",
     "blocks/|.*/compressed(-read)?$": "block-compressed images are decoded by a software driver for 20 seconds",
@@ -35,7 +36,7 @@ FULL = {
 }
 
 # Families that try every program in one more way: a quarter of each is in the full tier.
-SAMPLED = ("verify/all", "planner", "matrix", "backing/replay", "backing/validate", "trim/cut", "parts/cut", "trees/each")
+SAMPLED = ("verify/all", "planner", "matrix", "backing/replay", "backing/validate", "trim/cut", "parts/cut", "trees/each", "state/lives")
 
 
 def _family(names: list[str], family: str) -> list[str]:

@@ -580,3 +580,16 @@ void replay_children_finish(struct replay_children *children)
     free(children->indices);
     *children = (struct replay_children){0};
 }
+
+void replay_objects_print(const struct replay *r, FILE *out)
+{
+    for (unsigned type = 0; type < GEN_HANDLE_COUNT; type++) {
+        const struct replay_table *table = &r->objects.tables[type];
+        for (uint64_t index = 1; index < table->live.count; index++) {
+            if (!table->live.pages[index / REPLAY_PAGE_OBJECTS])
+                index |= REPLAY_PAGE_OBJECTS - 1; /* continue with the next page */
+            else if (replay_table_get(table, index))
+                fprintf(out, "%s:%" PRIu64 "\n", gen_handle_names[type], index);
+        }
+    }
+}

@@ -5,6 +5,8 @@
 #ifndef LAP_REPLAYER_CORE_HANDLES_H
 #define LAP_REPLAYER_CORE_HANDLES_H
 
+#include <stdio.h>
+
 #include "base/assert.h"
 #include "gen_ids.h"
 #include "replayer/core/replay.h"
@@ -53,6 +55,8 @@ void replay_object_forget(struct replay *r, enum gen_handle_type type, uint64_t 
  * with it. */
 void replay_objects_destroy_left(struct replay *r, void *owner);
 void replay_tables_finish(struct replay *r);
+/* Prints the live objects, "VkImage:2" in a line, by type and index. */
+void replay_objects_print(const struct replay *r, FILE *out);
 
 /* Indices of objects that end with their pool. A child's record holds its position in the list, so the list owns the
  * record. */
