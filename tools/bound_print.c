@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/bound_print.h"
 
-
 #include "gen_ids.h"
 
 /* ---- labels ---- */

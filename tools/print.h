@@ -38,8 +38,8 @@ void lap_print_text(const struct lap_printer *printer, const struct lap_line *li
 /* LAP_ERROR_MEMORY: the line is not printed. */
 enum lap_status lap_print_json(const struct lap_printer *printer, const struct lap_line *line) LAP_MUST_CHECK;
 
-/* The parameters of a decoded command, as both writers print them: "a = 1, b = 2", and an object (NULL: out of
- * memory). */
+/* The parameters of a decoded command, as both writers print them: "a = 1, b = 2", without the command buffer; and an
+ * object (NULL: out of memory). */
 void lap_print_text_args(FILE *out, uint32_t command, const void *args);
 cJSON *lap_print_json_args(uint32_t command, const void *args);
 cJSON *lap_print_json_number(uint64_t value); /* a string beyond 2^53 */

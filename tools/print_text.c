@@ -18,8 +18,9 @@
 
 struct text {
     FILE *out;
-    bool no_outputs; /* the call did not return */
-    bool first;      /* the next item is the first of its list */
+    bool no_outputs;                   /* the call did not return */
+    const struct gen_member *left_out; /* NULL: none */
+    bool first;                        /* the next item is the first of its list */
 };
 
 static void item(struct text *text, const struct lap_place *place)
@@ -129,7 +130,7 @@ static void print_value(FILE *out, const struct lap_value *value)
 static void visit(void *user, const struct lap_place *place, const struct lap_value *value)
 {
     struct text *text = user;
-    if (place->member->shape == GEN_SHAPE_STYPE)
+    if (place->member->shape == GEN_SHAPE_STYPE || place->member == text->left_out)
         return;
     item(text, place);
     print_value(text->out, value);
@@ -193,7 +194,9 @@ static void print_head(const struct lap_printer *printer, const struct lap_line 
 
 void lap_print_text_args(FILE *out, uint32_t command, const void *args)
 {
-    struct text text = {.out = out, .first = true};
+    const struct gen_member *members = gen_command_infos[command].members;
+    bool is_recorded = gen_command_dispatch[command] == GEN_HANDLE_VkCommandBuffer;
+    struct text text = {.out = out, .left_out = is_recorded ? members : NULL, .first = true};
     struct lap_visitor visitor = {begin_struct, end_struct, begin_array, end_array, null, visit, &text};
 
     lap_walk_command(command, args, false, &visitor);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * state_print: writes the state of objects (inspector/state/objects.h) as text or as one JSON object: all of them
- * (state_list.c), one (state_object.c), and what changed between two positions (state_diff.c). One thread.
+ * (state_list.c), one (state_object.c), what changed between two positions (state_diff.c), and what a command of a
+ * command buffer finds bound (state_bound.c). One thread.
  */
 #ifndef LAP_TOOLS_STATE_PRINT_H
 #define LAP_TOOLS_STATE_PRINT_H
@@ -21,11 +22,14 @@ struct lap_state_view {
     uint32_t type;                   /* of these alone; GEN_HANDLE_NONE: of all */
     uint64_t first, last;            /* tickets; without a difference `first` is 0 */
     char at[2][POSITION_TEXT_BYTES]; /* the positions of both */
+    struct position position;        /* the last one, never of a packet. count 0: of a packet that is in no submit */
 };
 
 enum lap_status lap_state_list(const struct lap_state_view *view) LAP_MUST_CHECK;
 /* LAP_ERROR_ARGUMENT: it does not live at the last ticket, or never did; the sentence says when it does. */
 enum lap_status lap_state_object(const struct lap_state_view *view, uint32_t type, uint64_t index) LAP_MUST_CHECK;
+/* What the command at the position finds bound. */
+enum lap_status lap_state_bound(const struct lap_state_view *view) LAP_MUST_CHECK;
 enum lap_status lap_state_diff(const struct lap_state_view *view) LAP_MUST_CHECK;
 
 /* The failure for a type that is none: with those that the trace has. */

@@ -20,12 +20,14 @@
 static const char help[] =
     "usage: lapilli state [options] --at POSITION FILE [OBJECT]\n"
     "       lapilli state [options] --diff POSITION POSITION FILE\n"
-    "Shows what lives in a trace at a position, without a GPU. With OBJECT, like VkImage:2, it shows when that is "
-    "made\n"
-    "and ends, its memory, what it holds, what is made of it, and the call that made it.\n"
+    "Shows what lives in a trace at a position, without a GPU. Of a command in a command buffer it shows what that "
+    "finds\n"
+    "bound: pipeline, sets, buffers, push constants, dynamic state, attachments. With OBJECT, like VkImage:2, it "
+    "shows\n"
+    "when that is made and ends, its memory, what it holds, what is made of it, and the call that made it.\n"
     "\n"
-    "  --at POSITION   after this has happened: FRAME, FRAME.SUBMIT, #PACKET and so on (lapilli tree). A command\n"
-    "                  buffer or a command is at its submit\n"
+    "  --at POSITION   after this has happened: FRAME, FRAME.SUBMIT, #PACKET and so on (lapilli tree). Objects at a\n"
+    "                  command buffer or a command are those at its submit\n"
     "  --diff P1 P2    what was made, ended and changed behind P1, up to P2\n"
     "  --type TYPE     only objects of this type, like VkImage\n"
     "  --count         how many there are of each type, alone\n"
@@ -141,13 +143,15 @@ static bool parse_object(const char *text, uint32_t *out_type, uint64_t *out_ind
 }
 
 /* The last packet that has happened at a position. A packet is itself, whatever it is. */
-static enum lap_status find(const struct lap_reader *trace, const struct position *at, uint64_t *out_ticket, char *text)
+static enum lap_status find(const struct lap_reader *trace, const struct position *at, uint64_t *out_ticket, char *text,
+                            struct position *out)
 {
     uint64_t packets = lap_reader_summary(trace)->packets, end;
     struct position_found found;
     enum lap_status status;
 
     position_text(at, text);
+    out->count = 0;
     if (at->of_packet && at->count == 1 && at->numbers[0] < packets) {
         *out_ticket = at->numbers[0] + 1;
         return LAP_OK;
@@ -155,7 +159,8 @@ static enum lap_status find(const struct lap_reader *trace, const struct positio
     status = position_find(trace, at, &found);
     if (status != LAP_OK)
         return status;
-    position_text(&found.position, text);
+    *out = found.position;
+    position_text(out, text);
     end = lap_reader_frame_end(trace, found.frame);
     *out_ticket = found.position.count > POSITION_FRAME ? found.ticket : end < packets ? end : packets;
     return LAP_OK;
@@ -165,7 +170,8 @@ static enum lap_status show(const struct options *options, struct lap_state_view
 {
     if (options->object)
         return lap_state_object(view, type, index);
-    /* Of a command in a command buffer this is what lives at its submit. */
+    if (!options->diff && !options->type && !options->count && position_is_command(&view->position))
+        return lap_state_bound(view);
     return options->diff ? lap_state_diff(view) : lap_state_list(view);
 }
 
@@ -179,11 +185,12 @@ static enum lap_status read_and_show(const struct options *options, struct lap_s
                               .user = &progress};
     struct state_objects *objects = NULL;
     char name[80] = "";
+    struct position first;
     uint64_t index = 0;
-    enum lap_status status = find(view->trace, &options->at[1], &view->last, view->at[1]), shown;
+    enum lap_status status = find(view->trace, &options->at[1], &view->last, view->at[1], &view->position), shown;
 
     if (status == LAP_OK && options->diff)
-        status = find(view->trace, &options->at[0], &view->first, view->at[0]);
+        status = find(view->trace, &options->at[0], &view->first, view->at[0], &first);
     if (status == LAP_OK && view->first > view->last)
         status = lap_fail(LAP_ERROR_ARGUMENT, "%s is behind %s", view->at[0], view->at[1]);
     if (status == LAP_OK && options->object &&

@@ -24,14 +24,15 @@ void position_blocks_close(struct position_blocks *blocks)
         lap_reader_close(&blocks->reader);
 }
 
-enum lap_status position_blocks_begin(struct position_blocks *blocks, uint64_t blob)
+enum lap_status position_blocks_begin(struct position_blocks *blocks, uint64_t blob, uint64_t command_buffer)
 {
     const uint8_t *data;
     size_t bytes;
     enum lap_status status = lap_reader_blob(blocks->reader, LAP_BLOB_BLOCK, blob, &data, &bytes);
 
     if (status == LAP_OK)
-        lap_block_init(&blocks->block, data, bytes, 0, &blocks->dictionary, &blocks->arena, &blocks->source);
+        lap_block_init(&blocks->block, data, bytes, command_buffer, &blocks->dictionary, &blocks->arena,
+                       &blocks->source);
     return status;
 }
 

@@ -25,7 +25,9 @@ struct position_blocks {
 enum lap_status position_blocks_open(struct position_blocks *blocks, const struct lap_reader *trace) LAP_MUST_CHECK;
 void position_blocks_close(struct position_blocks *blocks); /* also for a zeroed one */
 
-enum lap_status position_blocks_begin(struct position_blocks *blocks, uint64_t blob) LAP_MUST_CHECK;
+/* command_buffer: its number, for the parameters of its commands; 0: they do not matter. */
+enum lap_status position_blocks_begin(struct position_blocks *blocks, uint64_t blob,
+                                      uint64_t command_buffer) LAP_MUST_CHECK;
 /* lap_block_next: with indices for handles; the parameters are valid until the next call. */
 enum lap_status position_blocks_next(struct position_blocks *blocks, uint32_t *out_command,
                                      struct lap_args *out_args) LAP_MUST_CHECK;

@@ -124,7 +124,7 @@ static enum lap_status look(struct position_contents *c, uint64_t blob, struct b
     *out = block;
     if (block)
         return LAP_OK;
-    status = position_blocks_begin(&c->blocks, blob);
+    status = position_blocks_begin(&c->blocks, blob, 0);
     if (status != LAP_OK)
         return status;
     *out = block = lap_arena_zalloc(&c->arena, 1, sizeof *block, _Alignof(struct block));

@@ -139,7 +139,7 @@ static enum lap_status find_command(struct position_blocks *blocks, struct posit
     const struct gen_args_vkCmdExecuteCommands *executes = NULL;
     struct lap_args args;
     uint32_t id = 0;
-    enum lap_status status = position_blocks_begin(blocks, place->block);
+    enum lap_status status = position_blocks_begin(blocks, place->block, 0);
 
     if (status != LAP_OK)
         return status;

@@ -243,7 +243,7 @@ static enum lap_status add_commands(struct buffer_walk *b, struct position_block
     enum lap_status status = blocks->reader ? LAP_OK : position_blocks_open(blocks, b->w->trace);
 
     if (status == LAP_OK)
-        status = position_blocks_begin(blocks, blob);
+        status = position_blocks_begin(blocks, blob, 0);
     for (uint32_t number = 0; status == LAP_OK; number++) {
         status = position_blocks_next(blocks, &command, &args);
         if (status == LAP_OK)

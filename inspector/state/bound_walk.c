@@ -101,7 +101,7 @@ static enum lap_status walk_buffer(struct walk *w, unsigned depth, uint64_t comm
         bound_init(&w->bounds[depth], &w->facts);
     }
     if (status == LAP_OK)
-        status = position_blocks_begin(blocks, recording->block);
+        status = position_blocks_begin(blocks, recording->block, command_buffer);
     if (status != LAP_OK)
         return status;
     bound_begin(&w->bounds[depth], depth ? &w->bounds[depth - 1] : NULL);

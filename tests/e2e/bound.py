@@ -190,7 +190,7 @@ def found(row: dict) -> dict:
             "push": [b for p in row["pushConstants"] for b in range(p["offset"], p["offset"] + p["size"])],
             "dynamic": sorted(s["command"] for s in row["dynamicState"]),
             "attachments": sorted((a["role"], a["number"], a["view"]) for a in begun["attachments"]) if named else None,
-            "shaders": sorted(s["shader"] for s in row["shaders"]),
+            "shaders": sorted(s["shader"] for s in row["shaders"]), "args": row["args"],
             **({"vertex": {b["binding"]: (b["buffer"], b["offset"]) for b in row["vertexBuffers"]},
                 "index": row["indexBuffer"] and tuple(row["indexBuffer"][k] for k in ("buffer", "offset", "type"))} if "vertexBuffers" in row else {})}
 
@@ -207,7 +207,7 @@ def draws_of(lines: list[dict]) -> Iterator[tuple[str, str, dict]]:
                 yield from walk(inner, f"{at}.{i + 1}", bound)
             bound.see(line["command"], at, name, line["args"])
             if name.startswith(("vkCmdDraw", "vkCmdDispatch", "vkCmdTraceRays")):
-                yield at, name, bound.expected(name)
+                yield at, name, {**bound.expected(name), "args": line["args"]}
 
     for line in lines:
         if "inFlight" in line or "failed" in line.get("flags", []) or "args" not in line:
@@ -239,6 +239,9 @@ def check_bound(context: Context, file: str, lines: list[dict]) -> int:
             expected["attachments"] = shown["attachments"] = None
         differ = [key for key in expected if expected[key] != shown[key]]
         check(not differ, "\n".join(f"{file}: {key} at {at} are {shown[key]}, by the printed lines {expected[key]}" for key in differ))
+    for row in rows[::max(len(rows) - 1, 1)]:  # the first and the last one
+        alone = json.loads(context.run([context.program("lapilli"), "state", "--json", "--at", row["position"], file]).out)
+        check(alone.pop("at") == row["position"] and all(row[key] == value for key, value in alone.items()), f"{file}: state --at {row['position']} shows something else")
     table = [line.split("\t") for line in context.run([*list_draws, file]).out.splitlines()]
     check(table[0] == "position command vertices instances groups pipeline pass label".split(), str(table[0]))
     for columns, row in zip(table[1:], rows, strict=True):
