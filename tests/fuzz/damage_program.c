@@ -29,6 +29,8 @@
 /* The programs' main functions, under other names, without what shuts them in (module.mk). */
 int info_main(int argc, char **argv);
 int print_main(int argc, char **argv);
+int tree_main(int argc, char **argv);
+int state_main(int argc, char **argv);
 int compress_main(int argc, char **argv);
 int replay_main(int argc, char **argv);
 void stay_outside(void);
@@ -38,7 +40,7 @@ const replay_spirv_judge replay_spirv_tools = NULL;
 
 static char new_file[40]; /* of compress, in the folder where this runs */
 
-enum program { INFO, INFO_JSON, PRINT, PRINT_JSON, CHECK, COMPRESS };
+enum program { INFO, INFO_JSON, PRINT, PRINT_JSON, TREE, STATE, CHECK, COMPRESS };
 
 static const struct {
     int (*main)(int argc, char **argv);
@@ -48,12 +50,14 @@ static const struct {
     [INFO_JSON] = {info_main, {"lapilli-info", "--json"}},
     [PRINT] = {print_main, {"lapilli-print", "--color=never"}},
     [PRINT_JSON] = {print_main, {"lapilli-print", "--json"}},
+    [TREE] = {tree_main, {"lapilli-tree", "--color=never", "--depth=99"}},
+    [STATE] = {state_main, {"lapilli-state", "--color=never", "--at=1"}},
     [CHECK] = {replay_main, {"lapilli-replay", "--check", "--sandbox=off"}},
     [COMPRESS] = {compress_main, {"lapilli-compress", "--sandbox=off", "--quiet", "--level", "1", "-o", new_file}},
 };
 
-const char *const damage_program_names[DAMAGE_PROGRAMS] = {"info",         "info --json", "print",
-                                                           "print --json", "check",       "compress"};
+const char *const damage_program_names[DAMAGE_PROGRAMS] = {"info", "info --json", "print", "print --json",
+                                                           "tree", "state",       "check", "compress"};
 
 /* Exit statuses of all of them, and of lapilli check. */
 enum { GOOD, FAILED, USAGE, NO_TRACE, INCOMPLETE };
@@ -192,10 +196,15 @@ const char *damage_programs_learn(const uint8_t *data, size_t bytes, size_t fram
 
 /* ---- what must hold ---- */
 
+static bool is_said_alike(enum program program)
+{
+    return caught.now.bytes == caught.good[program].bytes &&
+           memcmp(caught.now.text, caught.good[program].text, caught.now.bytes) == 0;
+}
+
 static bool is_same(enum program program)
 {
-    return caught.now.code == caught.good[program].code && caught.now.bytes == caught.good[program].bytes &&
-           memcmp(caught.now.text, caught.good[program].text, caught.now.bytes) == 0;
+    return caught.now.code == caught.good[program].code && is_said_alike(program);
 }
 
 /* How many frames it says that there are. */
@@ -240,6 +249,8 @@ static const char *judge_content(enum program program, size_t whole)
         return caught.now.bytes < part || memcmp(caught.now.text, caught.good[program].text, part) != 0
                    ? "calls in front of the damage are missing, or others"
                    : NULL;
+    case STATE:
+        return whole && !is_said_alike(program) ? "objects in front of the damage are missing, or others" : NULL;
     case COMPRESS:
         return judge_new_file(whole);
     default:
@@ -261,10 +272,12 @@ static bool is_said(enum program program, const char *what)
 static const char *judge(enum program program, size_t first, size_t whole)
 {
     const struct said *now = &caught.now;
-    bool is_check = program == CHECK;
+    bool is_check = program == CHECK, is_gone = program == STATE && !whole; /* the frame that it is to show */
 
     if (now->taken > caught.good[program].taken)
         return "memory is left";
+    if (is_gone && now->code == USAGE)
+        return NULL;
     if (now->code != GOOD && now->code != NO_TRACE && now->code != (is_check ? FAILED : INCOMPLETE))
         return "an exit status that damage does not have";
     if (now->code == NO_TRACE && !caught.said[0])

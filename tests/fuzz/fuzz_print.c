@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lapilli print and lapilli info, as text and as JSON, of a whole trace, and of one with calls in flight in its tail
- * file (tests/fuzz/tail.h says what such an input is). */
+/* lapilli print, info, tree and state, as text and as JSON, of a whole trace, and of one with calls in flight in its
+ * tail file (tests/fuzz/tail.h says what such an input is). */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +14,11 @@
 
 _Static_assert(LAP_TAIL_HEADER_BYTES % LAP_TAIL_ENTRY_ALIGN == 0, "the list begins where entries can");
 
-/* The main functions of both programs, under other names: tests/fuzz/module.mk. */
+/* The programs' main functions, under other names: tests/fuzz/module.mk. */
 int print_main(int argc, char **argv);
 int info_main(int argc, char **argv);
+int tree_main(int argc, char **argv);
+int state_main(int argc, char **argv);
 
 /* Instead of lap_calls_enter_sandbox: libFuzzer writes what it finds. */
 void stay_outside(void);
@@ -28,12 +30,24 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return freopen("/dev/null", "w", stdout) ? 0 : 1;
 }
 
-static int run(int (*program)(int, char **), const char *option, const char *path)
-{
-    char *argv[] = {(char *)"lapilli", (char *)option, (char *)path, NULL};
+struct way {
+    int (*program)(int, char **);
+    const char *options[3];
+    const char *object; /* behind the file; NULL: none */
+};
 
+static int run(const struct way *way, const char *path)
+{
+    char *argv[8] = {(char *)"lapilli"};
+    int argc = 1;
+
+    for (size_t i = 0; i < sizeof way->options / sizeof *way->options && way->options[i]; i++)
+        argv[argc++] = (char *)way->options[i];
+    argv[argc++] = (char *)path;
+    if (way->object)
+        argv[argc++] = (char *)way->object;
     optind = 0;
-    return program(3, argv);
+    return way->program(argc, argv);
 }
 
 /* The trace without its end, and the calls; NULL: it is no file that has a header. */
@@ -62,18 +76,27 @@ static const char *place_calls(bool notes, const uint8_t *list, size_t list_byte
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    static const struct {
-        int (*program)(int, char **);
-        const char *option;
-    } ways[] = {{print_main, "--color=never"}, {print_main, "--json"}, {info_main, "--"}, {info_main, "--json"}};
+    static const struct way ways[] = {{print_main, {"--color=never"}, NULL},
+                                      {print_main, {"--json"}, NULL},
+                                      {info_main, {"--"}, NULL},
+                                      {info_main, {"--json"}, NULL},
+                                      {tree_main, {"--depth=99"}, NULL},
+                                      {tree_main, {"--json", "--depth=99"}, NULL},
+                                      {state_main, {"--at=1"}, NULL},
+                                      {state_main, {"--json", "--at=1"}, NULL},
+                                      {state_main, {"--diff=#4", "#40"}, NULL},
+                                      {state_main, {"--at=#40"}, "VkDevice:1"},
+                                      {state_main, {"--json", "--at=#60"}, "VkDeviceMemory:1"}};
     size_t list_bytes;
     const uint8_t *list = tail_list(data, bytes, &list_bytes);
     const char *path =
         !list ? forge_place(data, bytes)
               : place_calls(data[0] == 'N', list, list_bytes, list + list_bytes, bytes - TAIL_LIST_AT - list_bytes);
-    int code = path ? run(ways[bytes % 4].program, ways[bytes % 4].option, path) : 0;
+    const struct way *way = &ways[bytes % (sizeof ways / sizeof *ways)];
+    int code = path ? run(way, path) : 0;
 
-    FUZZ_CHECK(code == 0 || code == 3 || code == 4);
+    /* 2: the trace has no such position or object. */
+    FUZZ_CHECK(code == 0 || code == 3 || code == 4 || (code == 2 && way->program == state_main));
     if (list && path)
         tail_remove();
     return 0;

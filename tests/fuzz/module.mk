@@ -25,7 +25,7 @@ fuzz-built: $(if $(FUZZ_TARGET),$(BUILD)/targets/$(FUZZ_TARGET),$(FUZZ_PROGRAMS)
 $(addprefix $(BUILD)/targets/,decoder print trim): $(TOOL_COMMON) $(INSPECTOR)
 $(BUILD)/targets/trim: $(SLICE) $(BUILD)/obj/gen/gen_encode_structs.o $(BUILD)/obj/gen/gen_encode_commands.o
 $(addprefix $(BUILD)/targets/,settings): $(REPLAYER) $(call object,layer/core/options.c)
-$(BUILD)/targets/print: $(call object,tests/fuzz/print_main.c tests/fuzz/info_main.c)
+$(BUILD)/targets/print: $(call object,$(patsubst %,tests/fuzz/%_main.c,print info tree state))
 $(BUILD)/targets/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_FORGE) $(FUZZ_COMMON)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -41,7 +41,7 @@ $(BUILD)/obj/tests/fuzz/player.o: replayer/play/player.c | $(GEN_STAMP)
 
 # Every damage to a trace, which is replayed and given to the programs that read one (tests/torture.py).
 DAMAGE := $(BUILD)/tests/fuzz/damage
-DAMAGE_OBJECTS := $(patsubst %,$(BUILD)/obj/tests/fuzz/%.o,damage damage_change damage_program player info_main print_main compress_main replay_main)
+DAMAGE_OBJECTS := $(patsubst %,$(BUILD)/obj/tests/fuzz/%.o,damage damage_change damage_program player info_main print_main tree_main state_main compress_main replay_main)
 $(DAMAGE): $(DAMAGE_OBJECTS) $(call object,tests/fuzz/forge.c) $(filter-out %/replayer/play/player.o,$(REPLAYER)) $(TOOL_COMMON) $(FUZZ_DRIVER) \
 		$(FUZZ_COMMON)
 	@mkdir -p $(@D)
