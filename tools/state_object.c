@@ -195,7 +195,7 @@ static void put_life(const struct shown *shown)
         fprintf(out, "#%" PRIu64 ", frame %" PRIu64 ", %s\n", life->end - 1, lap_state_frame(view, life->end),
                 shown->ended);
     else
-        fputs("with the trace\n", out);
+        fputs(view->damaged ? "not in front of the damage\n" : "with the trace\n", out);
     if (!parent)
         return;
     put_title(view, "of");

@@ -18,6 +18,7 @@ struct lap_state_view {
     const struct state_objects *objects;
     FILE *out;
     bool json, colour, counts;       /* counts: by type, alone */
+    bool damaged;                    /* the trace, behind the last ticket: ends of objects may be missing */
     unsigned width;                  /* of a line of text */
     uint32_t type;                   /* of these alone; GEN_HANDLE_NONE: of all */
     uint64_t first, last;            /* tickets; without a difference `first` is 0 */

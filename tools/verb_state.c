@@ -206,6 +206,7 @@ static enum lap_status read_and_show(const struct options *options, struct lap_s
     status = state_objects_find(view->trace, &wish, &objects);
     lap_progress_clear(&progress);
     view->objects = objects;
+    view->damaged = status != LAP_OK;
     if (!objects)
         return status;
     if (options->object ? !wish.used_type : options->type && !view->type)

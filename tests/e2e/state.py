@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Callable
 
 from e2e.cases import Cases, Context, Program, check, prepare_on, programs, skip_lacking
@@ -83,10 +84,13 @@ def what_is_shown_of_an_object_is_in_the_trace(context: Context) -> None:
     made = {name: next(line for line in lines if line["index"] == entry["made"] and "block" not in line) for name, entry in entries.items()}
     end = listed["packet"]
     names = [line["args"]["pNameInfo"] for line in lines if line["name"] == "vkSetDebugUtilsObjectNameEXT" and line["index"] <= end]
+    section = (context.root / "docs/json.md").read_text().partition("With an object:\n")[2].partition("With `--diff`")[0]
+    documented = set(re.findall(r"`(\w+)`", " ".join(line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `"))))
     used = 0
     for name, entry in entries.items():
         shown = state(context, "--at", "20", "out.lapilli", name)
-        check(shown["creation"] == made[name], f"{name} is made by {shown['creation']}")
+        check(set(shown) == {"at", "packet"} | documented, f"{name}: docs/json.md has {documented}")
+        check(shown["creation"] == made[name] and shown["made"]["frame"] == made[name]["frame"], f"{name} is made by {shown['creation']}")
         binds = [line["args"] for line in lines if line["name"] in ("lapilliBindBuffer", "lapilliBindImage") and line["index"] <= end
                  and name in (line["args"].get("buffer"), line["args"].get("image"))]
         check([(b["memory"], b["offset"], b["size"]) for b in shown["memory"]] == [(b["memory"], b["memoryOffset"], b["size"]) for b in binds], f"{shown['memory']}")
@@ -145,6 +149,13 @@ def what_does_not_live_there_is_said(context: Context) -> None:
     shown = context.run([context.program("lapilli"), "state", "--at", "3", "--count", "out.lapilli"]).out
     check(shown.splitlines()[0] == "VkBuffer 4", shown)
     context.run([context.program("lapilli"), "state", "--at", "3", "cut.lapilli", "VkBuffer:1"], expect=4)
+    ends = []
+    for at in range(len(whole) // 2, len(whole) - 1000, len(whole) // 50):
+        (context.folder / "damaged.lapilli").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
+        done = context.run([context.program("lapilli"), "state", "--at", "3", "damaged.lapilli", "VkBuffer:1"], expect=None)
+        check(done.status in (0, 4), f"{done.status}: {done.text}")
+        ends += [line for line in done.out.splitlines() if line.startswith("  ends ") and done.status == 4]
+    check(any(line.endswith("not in front of the damage") for line in ends), f"{ends}")
 
 
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
