@@ -26,7 +26,8 @@ struct tree {
 static cJSON *number(uint64_t magnitude, bool negative)
 {
     char text[24];
-    snprintf(text, sizeof text, "%s%" PRIu64, negative ? "-" : "", magnitude);
+    text[0] = '-';
+    lap_text_number(magnitude, text + negative);
     return magnitude > EXACT_INTEGER ? cJSON_CreateString(text) : cJSON_CreateRaw(text);
 }
 

@@ -23,13 +23,24 @@ struct text {
     bool first;                        /* the next item is the first of its list */
 };
 
+static void print_number(FILE *out, const char *before, uint64_t value)
+{
+    char text[LAP_TEXT_NUMBER_MAX];
+
+    fputs(before, out);
+    lap_text_number(value, text);
+    fputs(text, out);
+}
+
 static void item(struct text *text, const struct lap_place *place)
 {
     if (!text->first)
         fputs(", ", text->out);
     text->first = false;
-    if (!place->in_array && place->member)
-        fprintf(text->out, "%s = ", place->member->name);
+    if (!place->in_array && place->member) {
+        fputs(place->member->name, text->out);
+        fputs(" = ", text->out);
+    }
 }
 
 static bool begin_struct(void *user, const struct lap_place *place, uint32_t number)
@@ -37,8 +48,9 @@ static bool begin_struct(void *user, const struct lap_place *place, uint32_t num
     struct text *text = user;
     item(text, place);
     /* The type of a structure is ambiguous only in a chain. */
-    fprintf(text->out, "%s{",
-            place->in_array && place->member->shape == GEN_SHAPE_PNEXT ? gen_struct_names[number] : "");
+    if (place->in_array && place->member->shape == GEN_SHAPE_PNEXT)
+        fputs(gen_struct_names[number], text->out);
+    fputc('{', text->out);
     text->first = true;
     return true;
 }
@@ -82,7 +94,7 @@ static void print_value(FILE *out, const struct lap_value *value)
 
     switch (value->kind) {
     case LAP_VALUE_UNSIGNED:
-        fprintf(out, "%" PRIu64, value->u);
+        print_number(out, "", value->u);
         break;
     case LAP_VALUE_SIGNED:
         fprintf(out, "%" PRId64, value->i);
@@ -183,13 +195,14 @@ static void print_head(const struct lap_printer *printer, const struct lap_line 
                 printer->colour ? NO_COLOUR : "");
         return;
     }
-    fprintf(out, "#%" PRIu64, line->index);
+    print_number(out, "#", line->index);
     if (line->in_block)
-        fprintf(out, ".%" PRIu32, line->command_index);
-    fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 "%s ", line->packet->thread_id, line->packet->ticket,
-            line->packet->frame + 1, printer->colour ? NO_COLOUR : "");
-    if (line->in_block)
-        fputs("  ", out);
+        print_number(out, ".", line->command_index);
+    print_number(out, " ", line->packet->thread_id);
+    print_number(out, " ", line->packet->ticket);
+    print_number(out, " ", line->packet->frame + 1);
+    fputs(printer->colour ? NO_COLOUR " " : " ", out);
+    fputs(line->in_block ? "  " : "", out);
 }
 
 void lap_print_text_args(FILE *out, uint32_t command, const void *args)
@@ -209,7 +222,9 @@ void lap_print_text(const struct lap_printer *printer, const struct lap_line *li
     FILE *out = printer->out;
 
     print_head(printer, line);
-    fprintf(out, "%s%s%s(", printer->colour ? NAME_COLOUR : "", line->name, printer->colour ? NO_COLOUR : "");
+    fputs(printer->colour ? NAME_COLOUR : "", out);
+    fputs(line->name, out);
+    fputs(printer->colour ? NO_COLOUR "(" : "(", out);
     if (line->bare) {
         fputs("<arguments that are not known>)", out);
     } else if (line->command == GEN_COMMAND_NONE) {

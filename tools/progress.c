@@ -2,6 +2,7 @@
 #include "tools/progress.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define STEP_MS 200
@@ -10,6 +11,12 @@ void lap_progress_begin(struct lap_progress *progress, const char *what, bool qu
 {
     *progress = (struct lap_progress){.what = what, .wanted = !quiet && isatty(STDERR_FILENO)};
     clock_gettime(CLOCK_MONOTONIC, &progress->last);
+}
+
+void lap_progress_begin_beside(struct lap_progress *progress, const char *what)
+{
+    struct stat out;
+    lap_progress_begin(progress, what, fstat(STDOUT_FILENO, &out) != 0 || !S_ISREG(out.st_mode));
 }
 
 void lap_progress_show(void *user, uint64_t done, uint64_t all)

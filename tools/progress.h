@@ -20,6 +20,9 @@ struct lap_progress {
  * terminal. */
 void lap_progress_begin(struct lap_progress *progress, const char *what, bool quiet);
 
+/* The same for work that prints all the while: only where stdout is a file, so neither a terminal nor a pager's. */
+void lap_progress_begin_beside(struct lap_progress *progress, const char *what);
+
 /* user: a struct lap_progress. Prints the progress every 200 ms, after the first 200 ms. */
 void lap_progress_show(void *user, uint64_t done, uint64_t all);
 

@@ -77,9 +77,28 @@ void lap_text_float(double value, uint32_t width, char out[LAP_TEXT_NUMBER_MAX])
     }
 }
 
+char *lap_text_number(uint64_t value, char *out)
+{
+    char digits[20];
+    size_t count = 0;
+
+    do
+        digits[count++] = (char)('0' + value % 10);
+    while (value /= 10);
+    while (count)
+        *out++ = digits[--count];
+    *out = 0;
+    return out;
+}
+
 void lap_text_handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX])
 {
-    snprintf(out, LAP_TEXT_HANDLE_MAX, "%s:%" PRIu64, type < GEN_HANDLE_COUNT ? gen_handle_names[type] : "", index);
+    const char *name = type < GEN_HANDLE_COUNT ? gen_handle_names[type] : "";
+    size_t bytes = strnlen(name, LAP_TEXT_HANDLE_MAX - 22); /* a colon, 20 digits, a zero */
+
+    memcpy(out, name, bytes);
+    out[bytes] = ':';
+    lap_text_number(index, out + bytes + 1);
 }
 
 /* Bytes of the UTF-8 sequence at p; 0: none. */

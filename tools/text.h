@@ -27,6 +27,9 @@ void lap_text_named_flags(const char *enum_name, uint64_t value, char out[LAP_TE
  * -Infinity. */
 void lap_text_float(double value, uint32_t width, char out[LAP_TEXT_NUMBER_MAX]);
 
+/* Decimal, for which printf is slow. out: LAP_TEXT_NUMBER_MAX. Returns the end of it, a zero. */
+char *lap_text_number(uint64_t value, char *out);
+
 #define LAP_TEXT_HANDLE_MAX 96
 /* "VkBuffer:12". */
 void lap_text_handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX]);

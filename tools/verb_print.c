@@ -3,12 +3,14 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "gen_ids.h"
 #include "inspector/position/find.h"
+#include "tools/progress.h"
 #include "tools/tool.h"
 
 #define PROGRAM "lapilli-print"
@@ -174,17 +176,21 @@ static enum lap_status print_call(const struct options *options, const struct la
 static enum lap_status print_all(const struct options *options, const struct lap_printer *printer,
                                  struct lap_calls *calls)
 {
+    uint64_t packets = lap_reader_summary(calls->reader)->packets;
+    struct lap_progress progress;
     enum lap_status status;
 
+    lap_progress_begin_beside(&progress, "printing");
     while ((status = lap_calls_next(calls)) == LAP_OK && !ferror(printer->out)) {
+        lap_progress_show(&progress, calls->index, packets);
         if (calls->packet.frame + 1 > options->last_frame)
-            return LAP_END;
-        if (calls->packet.frame + 1 < options->first_frame)
-            continue;
-        status = print_call(options, printer, calls);
+            status = LAP_END;
+        else if (calls->packet.frame + 1 >= options->first_frame)
+            status = print_call(options, printer, calls);
         if (status != LAP_OK)
-            return status;
+            break;
     }
+    lap_progress_clear(&progress);
     return status;
 }
 
@@ -269,6 +275,7 @@ int main(int argc, char **argv)
     if (code >= 0)
         return code;
     lap_calls_enter_sandbox();
+    __fsetlocking(stdout, FSETLOCKING_BYCALLER); /* one thread, and many small pieces */
     status = lap_calls_open(&calls, options.path);
     if (status != LAP_OK)
         return lap_calls_report_open(PROGRAM, options.path, status);

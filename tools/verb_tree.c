@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "inspector/position/find.h"
 #include "tools/calls.h"
+#include "tools/progress.h"
 #include "tools/tool.h"
 #include "trace/reader.h"
 
@@ -116,30 +118,49 @@ static unsigned default_depth(const struct options *options)
     return !options->at.count ? 1 : options->at.count <= POSITION_SUBMIT ? FRAME_DEPTH + 1 - options->at.count : 1000;
 }
 
+struct output {
+    struct lap_tree_printer printer;
+    struct lap_progress progress;
+    bool json;
+    uint64_t frames;
+};
+
+static enum lap_status put(void *user, const struct tree_node *node)
+{
+    struct output *output = user;
+
+    lap_progress_show(&output->progress, node->position.numbers[0], output->frames);
+    return output->json ? lap_tree_json(&output->printer, node) : lap_tree_text(&output->printer, node);
+}
+
 static enum lap_status show(const struct options *options, const struct lap_reader *trace)
 {
     struct position_found found;
-    struct lap_tree_printer printer = {
-        .out = stdout, .colour = options->colour >= 0 ? options->colour : isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
+    bool colour = options->colour >= 0 ? options->colour : isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+    struct output output = {.printer = {.out = stdout, .colour = colour},
+                            .json = options->json,
+                            .frames = lap_reader_summary(trace)->frames};
     struct options of = *options;
     enum lap_status status = LAP_OK;
 
     if (of.at.count) {
         status = position_find(trace, &of.at, &found);
         of.at = found.position;
-        printer.at = &of.at;
+        output.printer.at = &of.at;
     }
     if (status != LAP_OK)
         return status;
     if (!of.has_depth)
         of.depth = default_depth(&of);
     if (of.json)
-        lap_tree_json_begin(&printer);
-    status = tree_walk(trace, printer.at, of.depth, of.quick, of.json ? lap_tree_json : lap_tree_text, &printer);
+        lap_tree_json_begin(&output.printer);
+    lap_progress_begin_beside(&output.progress, "reading");
+    status = tree_walk(trace, output.printer.at, of.depth, of.quick, put, &output);
+    lap_progress_clear(&output.progress);
     if (of.json)
-        lap_tree_json_end(&printer);
+        lap_tree_json_end(&output.printer);
     else if (status == LAP_OK)
-        lap_tree_text_end(&printer);
+        lap_tree_text_end(&output.printer);
     return status;
 }
 
@@ -153,6 +174,7 @@ int main(int argc, char **argv)
     if (code >= 0)
         return code;
     lap_calls_enter_sandbox();
+    __fsetlocking(stdout, FSETLOCKING_BYCALLER); /* one thread, and many small pieces */
     status = lap_reader_open(options.path, NULL, &trace);
     if (status != LAP_OK)
         return lap_calls_report_open(PROGRAM, options.path, status);

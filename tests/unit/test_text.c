@@ -42,6 +42,18 @@ UNIT_TEST(flags_are_printed_by_name)
     CHECK(strstr(text, "0xffff") != NULL);
 }
 
+UNIT_TEST(integers_are_printed_whole)
+{
+    char text[LAP_TEXT_NUMBER_MAX];
+
+    CHECK(lap_text_number(0, text) == text + 1);
+    CHECK_STR(text, "0");
+    lap_text_number(1020, text);
+    CHECK_STR(text, "1020");
+    lap_text_number(UINT64_MAX, text);
+    CHECK_STR(text, "18446744073709551615");
+}
+
 UNIT_TEST(floats_are_printed_exactly)
 {
     static const double values[] = {0,        1,        0.1,         1.0 / 3, 1e-40,  3.4e38,
