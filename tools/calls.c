@@ -150,12 +150,14 @@ int lap_calls_report_open(const char *program, const char *path, enum lap_status
     return status == LAP_ERROR_MEMORY ? LAP_TOOL_FAILED : LAP_TOOL_NO_TRACE;
 }
 
-int lap_calls_report_end(const char *program, const char *path, const struct lap_calls *calls, enum lap_status status)
+int lap_calls_report_end(const char *program, const char *path, const struct lap_reader *reader, enum lap_status status)
 {
-    const struct lap_reader_summary *summary = lap_reader_summary(calls->reader);
+    const struct lap_reader_summary *summary = lap_reader_summary(reader);
 
     if (status < 0) {
         fprintf(stderr, "%s: %s: %s\n", program, path, sentence(status));
+        if (status == LAP_ERROR_ARGUMENT)
+            return LAP_TOOL_USAGE;
         /* Exceeded limits and unknown content are faults of the file. */
         return status == LAP_ERROR_MEMORY || status == LAP_ERROR_IO ? LAP_TOOL_FAILED : LAP_TOOL_INCOMPLETE;
     }
@@ -167,19 +169,4 @@ int lap_calls_report_end(const char *program, const char *path, const struct lap
         return LAP_TOOL_INCOMPLETE;
     }
     return LAP_TOOL_OK;
-}
-
-int lap_calls_report_walk(const char *program, const char *path, const struct lap_reader *trace, enum lap_status status)
-{
-    const struct lap_reader_summary *summary = lap_reader_summary(trace);
-
-    if (status < 0) {
-        fprintf(stderr, "%s: %s: %s\n", program, path, sentence(status));
-        return status == LAP_ERROR_ARGUMENT                                    ? LAP_TOOL_USAGE
-               : status == LAP_ERROR_FORMAT || status == LAP_ERROR_UNSUPPORTED ? LAP_TOOL_NO_TRACE
-                                                                               : LAP_TOOL_FAILED;
-    }
-    if (!summary->complete)
-        fprintf(stderr, "%s: %s is incomplete: %s\n", program, path, summary->stopped ? summary->stopped : "no reason");
-    return summary->complete ? LAP_TOOL_OK : LAP_TOOL_INCOMPLETE;
 }

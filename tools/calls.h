@@ -59,13 +59,11 @@ enum lap_status lap_calls_block_next(struct lap_calls *calls) LAP_MUST_CHECK;
  * the arguments are unknown. */
 bool lap_calls_in_flight(struct lap_calls *calls, const struct lap_in_flight *call) LAP_MUST_CHECK;
 
-/* The exit status (enum lap_tool_exit) after a failed lap_calls_open, and after the last status of lap_calls_next: 0
- * for LAP_END of a complete trace. Prints the error on stderr, with the program's name in front. */
+/* The exit status (enum lap_tool_exit) after a failed lap_calls_open, and after the last status of reading: 0 for
+ * LAP_OK or LAP_END of a complete trace; LAP_TOOL_USAGE for LAP_ERROR_ARGUMENT, a position that is not there. Prints
+ * the error on stderr, with the program's name in front. */
 int lap_calls_report_open(const char *program, const char *path, enum lap_status status);
-int lap_calls_report_end(const char *program, const char *path, const struct lap_calls *calls, enum lap_status status);
-
-/* The same after a pass of the inspector over `trace`, where LAP_ERROR_ARGUMENT is a position that is not there. */
-int lap_calls_report_walk(const char *program, const char *path, const struct lap_reader *trace,
-                          enum lap_status status);
+int lap_calls_report_end(const char *program, const char *path, const struct lap_reader *reader,
+                         enum lap_status status);
 
 #endif

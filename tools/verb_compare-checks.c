@@ -116,7 +116,7 @@ static int load(const char *path, struct checks *out)
     while ((status = lap_calls_next(&calls)) == LAP_OK)
         if (read_check(&calls, &check) && (status = add(out, &check)) != LAP_OK)
             break;
-    code = lap_calls_report_end(PROGRAM, path, &calls, status);
+    code = lap_calls_report_end(PROGRAM, path, calls.reader, status);
     lap_calls_close(&calls);
     if (out->count)
         qsort(out->list, out->count, sizeof *out->list, compare);

@@ -408,7 +408,7 @@ int main(int argc, char **argv)
     status = list(&options, trace);
     code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
     if (code == LAP_TOOL_OK && !ferror(stdout)) /* else the walk ended since its reader went */
-        code = lap_calls_report_walk(PROGRAM, options.path, trace, status);
+        code = lap_calls_report_end(PROGRAM, options.path, trace, status);
     lap_reader_close(&trace);
     return code;
 }

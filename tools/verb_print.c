@@ -256,14 +256,6 @@ static enum lap_status print_in_flight(const struct options *options, const stru
     return status;
 }
 
-static int end(const struct options *options, const struct lap_calls *calls, enum lap_status status)
-{
-    if (status != LAP_ERROR_ARGUMENT)
-        return lap_calls_report_end(PROGRAM, options->path, calls, status);
-    fprintf(stderr, PROGRAM ": %s: %s\n", options->path, lap_error_message());
-    return LAP_TOOL_USAGE;
-}
-
 int main(int argc, char **argv)
 {
     struct options options;
@@ -288,7 +280,7 @@ int main(int argc, char **argv)
         status = print_in_flight(&options, &printer, &calls);
     code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
     if (code == LAP_TOOL_OK && !ferror(stdout)) /* else print_all stopped since its reader went */
-        code = end(&options, &calls, status);
+        code = lap_calls_report_end(PROGRAM, options.path, calls.reader, status);
     lap_calls_close(&calls);
     return code;
 }

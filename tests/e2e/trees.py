@@ -8,7 +8,10 @@ import re
 from typing import Callable
 
 from e2e.bound import check_bound
-from e2e.cases import Context, Failure, Program, Skip, check, prepare_on, programs
+from e2e.cases import Cases, Context, Failure, Program, Skip, check, chunks_of, prepare_on, programs
+
+CASES = Cases()
+case = CASES.add
 
 COUNTS = {"passes": r"BeginRender(Pass|ing)", "draws": r"Draw", "dispatches": r"Dispatch", "traces": r"TraceRays",
           "transfers": r"(Copy(?!Acc|Micro)|Blit|Resolve|Fill|Clear|Update(Buffer|Memory))",
@@ -176,5 +179,23 @@ def check_printed_alone(context: Context, file: str) -> None:
         check(not said.out and re.search("the trace has|has [0-9]+ |has the commands|executes no|is no command buffer", said.err) is not None, said.text)
 
 
+@case
+def a_damaged_trace_is_shown_up_to_the_damage(context: Context) -> None:
+    context.capture([context.app("triangle"), "--offscreen"])
+    lapilli = context.program("lapilli")
+    whole = json.loads(context.run([lapilli, "tree", "--json", "--depth", "99", "out.lapilli"]).out)["nodes"]
+    trace = (context.folder / "out.lapilli").read_bytes()
+    packets = chunks_of(trace, 3)
+    for at in (len(packets) // 2, len(packets) * 3 // 4):
+        damaged = bytearray(trace)
+        damaged[packets[at] + 80] ^= 0x40
+        for name, data in (("damaged", bytes(damaged)), ("cut", trace[:packets[at] + 80])):
+            (context.folder / name).write_bytes(data)
+            done = context.run([lapilli, "tree", "--json", "--depth", "99", name], expect=4)
+            shown = json.loads(done.out)["nodes"]
+            check(bool(done.err.strip()) and shown[:-1] == whole[:max(len(shown) - 1, 0)] and 1 < len(shown) < len(whole), f"{name}: {len(shown)} of {len(whole)} frames are shown")
+            check(context.run([lapilli, "print", "--at", "1.1.1", name], expect=None).status in (0, 4), f"{name}: the first command buffer is not printed")
+
+
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
-    return {program.name if program.name in FIRST else f"each/{program.name}": tree(program) for program in programs(context)}
+    return dict(CASES) | {program.name if program.name in FIRST else f"each/{program.name}": tree(program) for program in programs(context)}

@@ -191,13 +191,13 @@ UNIT_TEST(what_a_build_does_not_know_makes_a_trace_incomplete)
     sample_record(&sample);
     sample_end(&sample);
     CHECK_EQ_INT(lap_calls_open(&calls, sample.path), LAP_OK);
-    CHECK_EQ_INT(lap_calls_report_end("test", sample.path, &calls, lap_fail(LAP_ERROR_UNSUPPORTED, "unknown")),
+    CHECK_EQ_INT(lap_calls_report_end("test", sample.path, calls.reader, lap_fail(LAP_ERROR_UNSUPPORTED, "unknown")),
                  LAP_TOOL_INCOMPLETE);
-    CHECK_EQ_INT(lap_calls_report_end("test", sample.path, &calls, lap_fail(LAP_ERROR_LIMIT, "too much")),
+    CHECK_EQ_INT(lap_calls_report_end("test", sample.path, calls.reader, lap_fail(LAP_ERROR_LIMIT, "too much")),
                  LAP_TOOL_INCOMPLETE);
-    CHECK_EQ_INT(lap_calls_report_end("test", sample.path, &calls, lap_fail(LAP_ERROR_IO, "unreadable")),
+    CHECK_EQ_INT(lap_calls_report_end("test", sample.path, calls.reader, lap_fail(LAP_ERROR_IO, "unreadable")),
                  LAP_TOOL_FAILED);
-    CHECK_EQ_INT(lap_calls_report_end("test", sample.path, &calls, LAP_END), LAP_TOOL_OK);
+    CHECK_EQ_INT(lap_calls_report_end("test", sample.path, calls.reader, LAP_END), LAP_TOOL_OK);
     lap_calls_close(&calls);
     sample_finish(&sample);
 }
