@@ -34,13 +34,14 @@ class Replay:
     quick_frames: int = 5
     calls: bool = True  # its program counts the calls that it is about
     threads: bool = False  # it is about what several threads play
+    tree: bool = False  # its recording is also looked at
     floor: str = ""  # the CPU time in the program's own figures that nobody who replays a frame can do without
     kind: str = "api"
     must_be_zero: list[str] = field(default_factory=list)
 
     @property
     def figures(self) -> list[Figure]:
-        figures = [*FIGURES, *([ONE_THREAD] if self.threads else []), *([OVER_FLOOR] if self.floor else [])]
+        figures = [*FIGURES, *([ONE_THREAD] if self.threads else []), *(TREE if self.tree else []), *([OVER_FLOOR] if self.floor else [])]
         return figures if self.calls else [figure for figure in figures if figure.name != "CPU time, a call"]
 
 
@@ -64,13 +65,16 @@ FIGURES = [
 # lapilli only: from start to end with --threads 1, in the same round.
 ONE_THREAD = Figure("one thread's time / all threads'", "", lambda s: s.run.program.get("one_thread"))
 
+# lapilli only: CPU time of tree and print for each call.
+TREE = [Figure(f"lapilli {verb}, a call", "ns", lambda s, verb=verb: s.run.program.get(verb)) for verb in ("tree", "print")]
+
 # What the program measured of it when it ran without a layer.
 OVER_FLOOR = Figure("CPU time, a frame / LZ4 decompression + memcpy of it", "",
                     lambda s: s.run.program["frame"] / s.run.program["floor"] if s.run.program.get("floor") else None)
 
 REPLAYS = [
     Replay("replay-draws", "5,000 draws a frame, each with descriptor set, dynamic offset, push constants and vertex buffer: 4 calls each",
-           ["draws"], ["--draws", "500"], 200),
+           ["draws"], ["--draws", "500"], 200, tree=True),
     Replay("replay-draws-threads", "the same in 4 secondary command buffers that 4 threads recorded", ["draws", "--threads", "4"],
            ["--draws", "500"], 200, threads=True),
     Replay("replay-descriptor-updates", "10,000 calls of vkUpdateDescriptorSets a frame", ["descriptor_updates"], ["--updates", "1000"], 200),
@@ -163,6 +167,9 @@ def measure_replay(workload: Replay, recorders: list[Recorder], driver: Driver, 
                     if workload.threads and name == "lapilli":
                         _, alone, _ = bench.execute([*commands[name][1], "--threads", "1"], clean_environment(driver))
                         figures["one_thread"] = alone / seconds
+                    for verb in ("tree", "print") if workload.tree and name == "lapilli" else ():
+                        looked, _, _ = bench.execute([str(build / f"bin/lapilli-{verb}"), commands[name][1][-1]], clean_environment(driver))
+                        figures[verb] = looked / (calls * frames)
                     runs[name] = Run(name, frames, figures, seconds, sizes.get(name), None)
                 except RunFailed as failed:
                     measured.failures[name] = str(failed)
