@@ -63,10 +63,12 @@ static void text_labels(struct text *t)
 static void text_attachment(struct text *t, const struct attachment *attachment)
 {
     const char *format = lap_text_named("VkFormat", attachment->format);
+    char name[40];
 
-    fprintf(t->out, "  %-8s ", attachment_role_name(attachment->role));
-    if (attachment->role <= ATTACHMENT_RESOLVE || attachment->role == ATTACHMENT_INPUT)
-        fprintf(t->out, "%" PRIu32 " ", attachment->number);
+    snprintf(name, sizeof name, "%s %" PRIu32, attachment_role_name(attachment->role), attachment->number);
+    if (attachment->role > ATTACHMENT_RESOLVE && attachment->role != ATTACHMENT_INPUT) /* there is only one */
+        snprintf(name, sizeof name, "%s", attachment_role_name(attachment->role));
+    fprintf(t->out, "  %-14s ", name);
     if (attachment->view)
         put_handle(t, "", GEN_HANDLE_VkImageView, attachment->view);
     else

@@ -21,7 +21,7 @@ struct lap_tree_printer {
 
 /* user: the printer. */
 enum lap_status lap_tree_text(void *user, const struct tree_node *node) LAP_MUST_CHECK;
-void lap_tree_text_end(struct lap_tree_printer *printer);
+void lap_tree_text_end(struct lap_tree_printer *printer); /* the sum of a whole trace, on stderr */
 
 void lap_tree_json_begin(struct lap_tree_printer *printer);
 enum lap_status lap_tree_json(void *user, const struct tree_node *node) LAP_MUST_CHECK;

@@ -102,9 +102,10 @@ void lap_tree_text_end(struct lap_tree_printer *printer)
 {
     if (printer->at)
         return;
-    fprintf(printer->out, "%" PRIu64 " frame%s", printer->frames, printer->frames == 1 ? "" : "s");
-    print_counts(printer->out, ", ", printer->submits, printer->buffers, &printer->counts);
-    fputc('\n', printer->out);
+    fflush(printer->out); /* it stands behind the frames on a terminal */
+    fprintf(stderr, "%" PRIu64 " frame%s", printer->frames, printer->frames == 1 ? "" : "s");
+    print_counts(stderr, ", ", printer->submits, printer->buffers, &printer->counts);
+    fputc('\n', stderr);
 }
 
 /* ---- JSON ---- */

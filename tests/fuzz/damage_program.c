@@ -30,6 +30,7 @@
 int info_main(int argc, char **argv);
 int print_main(int argc, char **argv);
 int tree_main(int argc, char **argv);
+int draws_main(int argc, char **argv);
 int state_main(int argc, char **argv);
 int compress_main(int argc, char **argv);
 int replay_main(int argc, char **argv);
@@ -40,7 +41,7 @@ const replay_spirv_judge replay_spirv_tools = NULL;
 
 static char new_file[40]; /* of compress, in the folder where this runs */
 
-enum program { INFO, INFO_JSON, PRINT, PRINT_JSON, TREE, STATE, CHECK, COMPRESS };
+enum program { INFO, INFO_JSON, PRINT, PRINT_JSON, TREE, DRAWS, STATE, CHECK, COMPRESS };
 
 static const struct {
     int (*main)(int argc, char **argv);
@@ -51,13 +52,14 @@ static const struct {
     [PRINT] = {print_main, {"lapilli-print", "--color=never"}},
     [PRINT_JSON] = {print_main, {"lapilli-print", "--json"}},
     [TREE] = {tree_main, {"lapilli-tree", "--color=never", "--depth=99"}},
+    [DRAWS] = {draws_main, {"lapilli-draws", "--json", "--state"}},
     [STATE] = {state_main, {"lapilli-state", "--color=never", "--at=1"}},
     [CHECK] = {replay_main, {"lapilli-replay", "--check", "--sandbox=off"}},
     [COMPRESS] = {compress_main, {"lapilli-compress", "--sandbox=off", "--quiet", "--level", "1", "-o", new_file}},
 };
 
-const char *const damage_program_names[DAMAGE_PROGRAMS] = {"info", "info --json", "print", "print --json",
-                                                           "tree", "state",       "check", "compress"};
+const char *const damage_program_names[DAMAGE_PROGRAMS] = {"info",  "info --json", "print", "print --json", "tree",
+                                                           "draws", "state",       "check", "compress"};
 
 /* Exit statuses of all of them, and of lapilli check. */
 enum { GOOD, FAILED, USAGE, NO_TRACE, INCOMPLETE };
@@ -249,6 +251,9 @@ static const char *judge_content(enum program program, size_t whole)
         return caught.now.bytes < part || memcmp(caught.now.text, caught.good[program].text, part) != 0
                    ? "calls in front of the damage are missing, or others"
                    : NULL;
+    case DRAWS:
+        return memcmp(caught.now.text, caught.good[program].text, caught.now.bytes) != 0 ? "it lists other draws"
+                                                                                         : NULL;
     case STATE:
         return whole && !is_said_alike(program) ? "objects in front of the damage are missing, or others" : NULL;
     case COMPRESS:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lapilli print, info, tree and state, as text and as JSON, of a whole trace, and of one with calls in flight in its
- * tail file (tests/fuzz/tail.h says what such an input is). */
+/* lapilli print, info, tree, draws and state, as text and as JSON, of a whole trace, and of one with calls in flight in
+ * its tail file (tests/fuzz/tail.h says what such an input is). */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@ _Static_assert(LAP_TAIL_HEADER_BYTES % LAP_TAIL_ENTRY_ALIGN == 0, "the list begi
 int print_main(int argc, char **argv);
 int info_main(int argc, char **argv);
 int tree_main(int argc, char **argv);
+int draws_main(int argc, char **argv);
 int state_main(int argc, char **argv);
 
 /* Instead of lap_calls_enter_sandbox: libFuzzer writes what it finds. */
@@ -82,6 +83,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
                                       {info_main, {"--json"}, NULL},
                                       {tree_main, {"--depth=99"}, NULL},
                                       {tree_main, {"--json", "--depth=99"}, NULL},
+                                      {draws_main, {"--no-header"}, NULL},
+                                      {draws_main, {"--json", "--state"}, NULL},
+                                      {state_main, {"--at=1.1.1.5"}, NULL},
                                       {state_main, {"--at=1"}, NULL},
                                       {state_main, {"--json", "--at=1"}, NULL},
                                       {state_main, {"--diff=#4", "#40"}, NULL},
