@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
+#include "gen_renamed.h"
 #include "inspector/position/find.h"
 
 struct entry {
@@ -215,7 +216,7 @@ static enum lap_status add_command(struct buffer_walk *b, uint32_t number, uint3
     case GEN_vkCmdEndRenderPass2:
     case GEN_vkCmdEndRendering:
 #ifdef VK_EXT_fragment_density_map_offset
-    case GEN_vkCmdEndRendering2KHR:
+    case GEN_vkCmdEndRendering2EXT:
 #endif
         end_scope(b, TREE_PASS);
         return LAP_OK;

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "gen_decode.h"
 #include "gen_encode_block.h"
+#include "gen_renamed.h"
 
 void scopes_finish(struct scopes *scopes)
 {
@@ -203,7 +204,7 @@ enum lap_status scopes_see(struct scopes *scopes, struct recode *recode, uint32_
         return begin_rendering(scopes, recode, ((const struct gen_args_vkCmdBeginRendering *)args)->pRenderingInfo);
     case GEN_vkCmdEndRendering:
 #ifdef VK_EXT_fragment_density_map_offset
-    case GEN_vkCmdEndRendering2KHR:
+    case GEN_vkCmdEndRendering2EXT:
 #endif
         return pop(scopes, (struct scope){.kind = SCOPE_RENDERING});
 #ifdef VK_EXT_custom_resolve

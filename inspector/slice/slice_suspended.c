@@ -3,6 +3,7 @@
  * Dynamic rendering that a command buffer suspends and another one of its submission resumes. All of it stays, or none:
  * a suspended rendering that is never resumed is invalid, and so is a barrier while one is suspended.
  */
+#include "gen_renamed.h"
 #include "inspector/slice/slice_internal.h"
 
 /* ---- blocks ---- */
@@ -20,7 +21,7 @@ void slice_see_suspended(struct slice *s, const struct trace_call *call)
         break;
     case GEN_vkCmdEndRendering:
 #ifdef VK_EXT_fragment_density_map_offset
-    case GEN_vkCmdEndRendering2KHR:
+    case GEN_vkCmdEndRendering2EXT:
 #endif
         if (s->suspends)
             slice_add_step(s, &s->doing, slice_step(SLICE_SUSPEND, s->suspends - 1));

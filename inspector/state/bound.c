@@ -703,7 +703,7 @@ enum lap_status bound_see(struct bound *b, const struct lap_block *at, uint32_t 
     case GEN_vkCmdEndRenderPass2:
     case GEN_vkCmdEndRendering:
 #ifdef VK_EXT_fragment_density_map_offset
-    case GEN_vkCmdEndRendering2KHR:
+    case GEN_vkCmdEndRendering2EXT:
 #endif
         b->pass = (struct bound_pass){.kind = BOUND_NO_PASS};
         return LAP_OK;

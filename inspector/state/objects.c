@@ -300,10 +300,14 @@ static enum lap_status visit(void *state, const struct trace_call *call)
     case GEN_lapilliBindImage:
         return note_image(objects, call);
     case GEN_vkMapMemory:
+#ifdef VK_KHR_map_memory2
     case GEN_vkMapMemory2KHR:
+#endif
         return note_mapping(objects, call, true);
     case GEN_vkUnmapMemory:
+#ifdef VK_KHR_map_memory2
     case GEN_vkUnmapMemory2KHR:
+#endif
         return note_mapping(objects, call, false);
     default:
         break;
@@ -330,6 +334,15 @@ static bool only_asks(uint32_t command)
     return strncmp(gen_command_names[command], "vkGet", 5) == 0;
 }
 
+static bool maps_or_unmaps(uint32_t command)
+{
+#ifdef VK_KHR_map_memory2
+    if (command == GEN_vkMapMemory2KHR || command == GEN_vkUnmapMemory2KHR)
+        return true;
+#endif
+    return command == GEN_vkMapMemory || command == GEN_vkUnmapMemory;
+}
+
 static bool is_noted(uint32_t command)
 {
     switch (gen_effects[command].does) {
@@ -341,8 +354,7 @@ static bool is_noted(uint32_t command)
     case GEN_EFFECT_ACCESSES:
         return true;
     default:
-        return command == GEN_vkDebugMarkerSetObjectNameEXT || command == GEN_vkMapMemory ||
-               command == GEN_vkMapMemory2KHR || command == GEN_vkUnmapMemory || command == GEN_vkUnmapMemory2KHR;
+        return command == GEN_vkDebugMarkerSetObjectNameEXT || maps_or_unmaps(command);
     }
 }
 
