@@ -123,6 +123,7 @@ void app_states_find(const struct app *app, struct app_states *states)
     *states = (struct app_states){.app = app};
     find_features(states);
     states->features = &have.core;
+    states->blends_coherently = have.advanced.advancedBlendCoherentOperations;
     static const VkDynamicState always[] = {VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT,
                                             VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT,
                                             VK_DYNAMIC_STATE_LINE_WIDTH,

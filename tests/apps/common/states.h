@@ -18,6 +18,7 @@ struct app_states {
     const void *features;       /* for VkDeviceCreateInfo */
     VkDynamicState dynamic[80]; /* all that a pipeline may leave open */
     uint32_t dynamic_count;
+    bool blends_coherently; /* advancedBlendCoherentOperations is enabled */
 };
 
 enum app_quarter { APP_PLAIN, APP_BLENDED, APP_MASKED, APP_DISCARDED };
