@@ -21,6 +21,8 @@ static const char *handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDL
 
 struct json {
     const struct bound_visit *visit;
+    const struct lap_bound_names *names; /* NULL: none */
+    cJSON *named;                        /* their names, by handle */
     struct lap_arena arena;
     bool failed; /* no memory */
     enum lap_status status;
@@ -42,13 +44,6 @@ static void add_number(struct json *j, cJSON *into, const char *key, uint64_t va
     add(j, into, key, lap_print_json_number(value));
 }
 
-static void add_handle(struct json *j, cJSON *into, const char *key, uint32_t type, uint64_t index)
-{
-    char text[LAP_TEXT_HANDLE_MAX];
-
-    add(j, into, key, index ? cJSON_CreateString(handle(type, index, text)) : cJSON_CreateNull());
-}
-
 /* NULL: null */
 static void add_text(struct json *j, cJSON *into, const char *key, const char *text)
 {
@@ -59,6 +54,19 @@ static void add_text(struct json *j, cJSON *into, const char *key, const char *t
     else
         add(j, into, key, text ? cJSON_CreateString(clean) : cJSON_CreateNull());
     free(clean);
+}
+
+static void add_handle(struct json *j, cJSON *into, const char *key, uint32_t type, uint64_t index)
+{
+    char text[LAP_TEXT_HANDLE_MAX];
+    const char *name = j->names && index ? j->names->find(j->names->user, type, index) : NULL;
+
+    add(j, into, key, index ? cJSON_CreateString(handle(type, index, text)) : cJSON_CreateNull());
+    if (name && !cJSON_HasObjectItem(j->named, text)) {
+        char *clean = lap_text_utf8(name, strlen(name));
+        j->failed |= !clean || !cJSON_AddStringToObject(j->named, text, clean);
+        free(clean);
+    }
 }
 
 static void json_pass(struct json *j, cJSON *object)
@@ -264,9 +272,9 @@ static void json_queries(struct json *j, cJSON *object)
         bound->condition.command == BOUND_NO_COMMAND ? cJSON_CreateNull() : json_buffer(j, &bound->condition));
 }
 
-enum lap_status lap_bound_json(cJSON *object, const struct bound_visit *visit)
+enum lap_status lap_bound_json(cJSON *object, const struct bound_visit *visit, const struct lap_bound_names *names)
 {
-    struct json j = {.visit = visit};
+    struct json j = {.visit = visit, .names = names, .named = names ? cJSON_CreateObject() : NULL};
     struct lap_label_list labels;
     const char *label;
     cJSON *list;
@@ -287,8 +295,10 @@ enum lap_status lap_bound_json(cJSON *object, const struct bound_visit *visit)
     for (size_t i = 0; i < visit->bound->setting_count; i++)
         json_setting(&j, list, &visit->bound->settings[i]);
     json_queries(&j, object);
+    if (names)
+        add(&j, object, "names", j.named);
     lap_arena_finish(&j.arena);
-    if (j.failed)
+    if (j.status == LAP_OK && j.failed)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for the JSON of %s", gen_command_names[visit->command]);
     return j.status;
 }

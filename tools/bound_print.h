@@ -22,8 +22,9 @@ struct lap_bound_names {
 enum lap_status lap_bound_text(FILE *out, bool colour, const struct bound_visit *visit,
                                const struct lap_bound_names *names) LAP_MUST_CHECK;
 
-/* Adds the members to an object. The same errors. */
-enum lap_status lap_bound_json(cJSON *object, const struct bound_visit *visit) LAP_MUST_CHECK;
+/* Adds the members to an object; names: and the names. The same errors. */
+enum lap_status lap_bound_json(cJSON *object, const struct bound_visit *visit,
+                               const struct lap_bound_names *names) LAP_MUST_CHECK;
 
 /* The position of the command that began the render pass. */
 const char *lap_bound_pass_position(const struct bound_visit *visit, char out[POSITION_TEXT_BYTES]);

@@ -33,7 +33,7 @@ static enum lap_status put_json(const struct shown *shown, const struct bound_vi
     if (cJSON_AddStringToObject(object, "at", shown->view->at[1]) &&
         cJSON_AddStringToObject(object, "command", gen_command_names[visit->command]) &&
         cJSON_AddStringToObject(object, "commandBuffer", text))
-        status = lap_bound_json(object, visit);
+        status = lap_bound_json(object, visit, &shown->names);
     json = status == LAP_OK ? cJSON_PrintUnformatted(object) : NULL;
     cJSON_Delete(object);
     if (!json)

@@ -329,7 +329,7 @@ static enum lap_status put_json(const struct options *options, const struct boun
     enum lap_status status = LAP_OK;
 
     if (added && options->state)
-        status = lap_bound_json(object, visit);
+        status = lap_bound_json(object, visit, NULL);
     else if (added)
         added = add(object, "pass",
                     visit->bound->pass.kind ? cJSON_CreateString(lap_bound_pass_position(visit, text))

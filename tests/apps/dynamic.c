@@ -67,11 +67,11 @@ static void fill_ignored(const struct app_states *states, VkGraphicsPipelineCrea
                          VkPipelineRenderingCreateInfo *rendering, VkPipelineColorBlendStateCreateInfo *blend,
                          VkGraphicsPipelineLibraryFlagsEXT parts)
 {
-    const bool all_blend_is_dynamic = app_states_has(states, VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT) &&
-                                      app_states_has(states, VK_DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT) &&
-                                      app_states_has(states, VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT) &&
-                                      (!states->blends_coherently ||
-                                       app_states_has(states, VK_DYNAMIC_STATE_COLOR_BLEND_ADVANCED_EXT));
+    const bool all_blend_is_dynamic =
+        app_states_has(states, VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT) &&
+        app_states_has(states, VK_DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT) &&
+        app_states_has(states, VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT) &&
+        (!states->blends_coherently || app_states_has(states, VK_DYNAMIC_STATE_COLOR_BLEND_ADVANCED_EXT));
     void *const lost = (void *)(uintptr_t)0xdead000;
     const VkGraphicsPipelineLibraryFlagsEXT stages = VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT |
                                                      VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT,

@@ -241,6 +241,8 @@ def check_bound(context: Context, file: str, lines: list[dict]) -> int:
         check(not differ, "\n".join(f"{file}: {key} at {at} are {shown[key]}, by the printed lines {expected[key]}" for key in differ))
     for row in rows[::max(len(rows) - 1, 1)]:  # the first and the last one
         alone = json.loads(context.run([context.program("lapilli"), "state", "--json", "--at", row["position"], file]).out)
+        names = alone.pop("names")
+        check(all(f'"{handle}"' in json.dumps(row) for handle in names), f"{file}: names of others: {names}")
         check(alone.pop("at") == row["position"] and all(row[key] == value for key, value in alone.items()), f"{file}: state --at {row['position']} shows something else")
     table = [line.split("\t") for line in context.run([*list_draws, file]).out.splitlines()]
     check(table[0] == "position command vertices instances groups pipeline pass label".split(), str(table[0]))
