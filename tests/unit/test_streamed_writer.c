@@ -252,9 +252,10 @@ UNIT_TEST(a_connection_that_is_lost_anywhere_ends_the_recording)
     for (uint64_t most = 1; most < 12000; most += 1111) {
         struct receiver receiver;
         struct lap_writer *writer = begin(&receiver, most, most % 2 ? 0 : LAP_WRITER_NO_QUEUE);
-        for (uint64_t i = 0; i < 100000 && writer && !lap_writer_stopped(writer); i++)
+        /* However late the other threads are; a recording that does not end is ended by the runner's time limit. */
+        while (writer && !lap_writer_stopped(writer))
             lap_writer_frame(writer);
-        CHECK(!writer || lap_writer_stopped(writer)); /* and nobody is ended by SIGPIPE */
+        UNIT_CHECKED(); /* nobody is ended by SIGPIPE */
         end(&receiver, writer);
         CHECK_EQ_INT(receiver.status, LAP_OK);
     }
