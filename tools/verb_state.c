@@ -175,8 +175,8 @@ static enum lap_status show(const struct options *options, struct lap_state_view
     return options->diff ? lap_state_diff(view) : lap_state_list(view);
 }
 
-/* *out_damaged: the trace is damaged behind what was shown, and the error says where. */
-static enum lap_status read_and_show(const struct options *options, struct lap_state_view *view, bool *out_damaged)
+/* An error may come behind what was shown. */
+static enum lap_status read_and_show(const struct options *options, struct lap_state_view *view)
 {
     struct lap_progress progress;
     struct state_wish wish = {.to_end = options->object != NULL,
@@ -213,26 +213,8 @@ static enum lap_status read_and_show(const struct options *options, struct lap_s
         shown = lap_state_no_type(view, options->object ? name : options->type);
     else
         shown = show(options, view, wish.used_type, index);
-    *out_damaged = shown == LAP_OK && status != LAP_OK;
     state_objects_free(&objects);
     return shown == LAP_OK ? status : shown;
-}
-
-static int code_of(const struct options *options, const struct lap_reader *trace, enum lap_status status, bool damaged)
-{
-    const struct lap_reader_summary *summary = lap_reader_summary(trace);
-
-    if (status < 0)
-        fprintf(stderr, PROGRAM ": %s: %s\n", options->path, lap_error_message());
-    if (!summary->complete)
-        fprintf(stderr, PROGRAM ": %s is incomplete: %s\n", options->path, summary->stopped);
-    if (status == LAP_OK)
-        return summary->complete ? LAP_TOOL_OK : LAP_TOOL_INCOMPLETE;
-    if (damaged)
-        return LAP_TOOL_INCOMPLETE;
-    return status == LAP_ERROR_ARGUMENT                                    ? LAP_TOOL_USAGE
-           : status == LAP_ERROR_FORMAT || status == LAP_ERROR_UNSUPPORTED ? LAP_TOOL_NO_TRACE
-                                                                           : LAP_TOOL_FAILED;
 }
 
 /* Of the terminal. */
@@ -250,7 +232,6 @@ int main(int argc, char **argv)
     struct options options;
     struct lap_reader *trace;
     enum lap_status status;
-    bool damaged = false;
     int code = parse(argc, argv, &options);
     struct lap_state_view view = {.out = stdout, .json = options.json, .counts = options.count};
 
@@ -263,10 +244,10 @@ int main(int argc, char **argv)
     if (status != LAP_OK)
         return lap_calls_report_open(PROGRAM, options.path, status);
     view.trace = trace;
-    status = read_and_show(&options, &view, &damaged);
+    status = read_and_show(&options, &view);
     code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
     if (code == LAP_TOOL_OK)
-        code = code_of(&options, trace, status, damaged);
+        code = lap_calls_report_end(PROGRAM, options.path, trace, status);
     lap_reader_close(&trace);
     return code;
 }
