@@ -94,7 +94,8 @@ static struct named named_by(const struct trace_call *call)
     const struct lap_visitor visitor = {.value = take_first, .user = &named};
 
     if (first->element == GEN_ELEMENT_HANDLE && first->shape == GEN_SHAPE_VALUE && first->type != GEN_HANDLE_VkDevice)
-        memcpy(&named.index, (const char *)call->args + first->offset, sizeof(uint64_t));
+        memcpy(&named.index, (const char *)call->args + first->offset,
+               first->element_bytes); /* of dispatchable handles 4 on machines with 32 bits */
     else
         lap_walk_command(call->command, call->args, false, &visitor);
     return named;
