@@ -173,11 +173,11 @@ class Bound:
     def expected(self, name: str) -> dict:
         point = "graphics" if "Draw" in name else "compute" if "Dispatch" in name else "rayTracing"
         sets = self.sets.get(point, {})
-        return {"pipeline": self.pipelines.get(point), "labels": self.labels, "pass": self.begun,
+        return {"pipeline": self.pipelines.get(point), "labels": list(self.labels), "pass": self.begun,
                 "sets": {n: {k: v for k, v in s.items() if k != "compatible"} for n, s in sorted(sets.items())},
                 "push": sorted(self.push), "dynamic": sorted(set(self.dynamic.values())), "attachments": self.attachments(),
                 "shaders": sorted(s for stage, s in self.shaders.items() if s and point != "rayTracing" and (stage.endswith("COMPUTE_BIT")) == (point == "compute")),
-                **({"vertex": self.vertex, "index": self.index} if point == "graphics" else {})}
+                **({"vertex": dict(self.vertex), "index": self.index} if point == "graphics" else {})}
 
 
 def found(row: dict) -> dict:
