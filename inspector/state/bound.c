@@ -175,28 +175,72 @@ static enum lap_status bind_sets(struct bound *b, uint32_t index, enum bound_poi
     return LAP_OK;
 }
 
-static enum lap_status push_set(struct bound *b, const struct lap_block *at, uint32_t command, enum bound_point point,
-                                VkPipelineLayout of, uint32_t number)
+struct push {
+    VkPipelineLayout layout;
+    uint32_t set, count;
+    const VkWriteDescriptorSet *writes;
+};
+
+/* Whether the new push writes all that the old one writes. It may be missed where the two have another order. */
+static bool is_covered(const struct bound_setting *old, const struct bound_setting *new)
 {
-    uint64_t layout = gen_u64_VkPipelineLayout(of);
-    enum lap_status status = disturb(b, point, layout, number, 1);
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < old->write_count; i++) {
+        const struct bound_write *w = &old->writes[i];
+        while (at < new->write_count && (new->writes[at].binding != w->binding || new->writes[at].first > w->first ||
+                                         new->writes[at].end < w->end))
+            at++;
+        if (at == new->write_count)
+            return false;
+    }
+    return true;
+}
+
+static enum lap_status add_push(struct bound *b, const struct bound_setting *push)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < b->pushes_count; i++) {
+        const struct bound_setting *old = &b->pushes[i];
+        if (old->point != push->point || old->first != push->first || !is_covered(old, push))
+            b->pushes[kept++] = *old;
+    }
+    b->pushes_count = kept;
+    if (!lap_array_grow(&b->pushes, sizeof *b->pushes, &b->pushes_capacity, kept + 1))
+        return no_memory();
+    b->pushes[b->pushes_count++] = *push;
+    return LAP_OK;
+}
+
+static enum lap_status push_set(struct bound *b, const struct lap_block *at, uint32_t command, enum bound_point point,
+                                const struct push *push)
+{
+    uint64_t layout = gen_u64_VkPipelineLayout(push->layout);
+    uint32_t count = push->writes ? push->count : 0;
+    struct bound_write *writes = lap_arena_alloc(&b->arena, (count + !count) * sizeof *writes, _Alignof(uint64_t));
+    enum lap_status status = writes ? disturb(b, point, layout, push->set, 1) : no_memory();
     struct bound_set *set;
 
     if (status != LAP_OK)
         return status;
-    set = &b->points[point].sets[number];
-    if (set->kind != BOUND_SET_PUSHED || !facts_are_compatible(b->facts, set->layout, layout, number))
-        clear_set(b, point, number);
+    for (uint32_t i = 0; i < count; i++) {
+        const VkWriteDescriptorSet *w = &push->writes[i];
+        writes[i] =
+            (struct bound_write){w->dstBinding, w->dstArrayElement, (uint64_t)w->dstArrayElement + w->descriptorCount};
+    }
+    set = &b->points[point].sets[push->set];
+    if (set->kind != BOUND_SET_PUSHED || !facts_are_compatible(b->facts, set->layout, layout, push->set))
+        clear_set(b, point, push->set);
     *set = (struct bound_set){.kind = BOUND_SET_PUSHED, .layout = layout, .command = at->index};
-    if (!lap_array_grow(&b->pushes, sizeof *b->pushes, &b->pushes_capacity, b->pushes_count + 1))
-        return no_memory();
-    b->pushes[b->pushes_count++] = (struct bound_setting){.command = (uint16_t)command,
-                                                          .index = at->index,
-                                                          .first = number,
-                                                          .end = number + UINT64_C(1),
-                                                          .point = (uint8_t)point,
-                                                          .at = *at};
-    return LAP_OK;
+    return add_push(b, &(struct bound_setting){.command = (uint16_t)command,
+                                               .index = at->index,
+                                               .first = push->set,
+                                               .end = push->set + UINT64_C(1),
+                                               .point = (uint8_t)point,
+                                               .write_count = count,
+                                               .writes = writes,
+                                               .at = *at});
 }
 
 static enum lap_status set_offsets(struct bound *b, uint32_t index, enum bound_point point, VkPipelineLayout of,
@@ -493,7 +537,8 @@ static enum lap_status bind_at_point(void *user, enum bound_point point)
     case GEN_vkCmdPushDescriptorSet2KHR: {
         const VkPushDescriptorSetInfoKHR *info =
             ((const struct gen_args_vkCmdPushDescriptorSet2KHR *)step->args)->pPushDescriptorSetInfo;
-        return push_set(step->bound, step->at, step->command, point, info->layout, info->set);
+        const struct push push = {info->layout, info->set, info->descriptorWriteCount, info->pDescriptorWrites};
+        return push_set(step->bound, step->at, step->command, point, &push);
     }
     case GEN_vkCmdSetDescriptorBufferOffsets2EXT: {
         const VkSetDescriptorBufferOffsetsInfoEXT *info =
@@ -568,7 +613,8 @@ static enum lap_status see_binding(struct bound *b, const struct lap_block *at, 
     }
     case GEN_vkCmdPushDescriptorSetKHR: {
         const struct gen_args_vkCmdPushDescriptorSetKHR *a = args;
-        return push_set(b, at, command, bound_point_of(a->pipelineBindPoint), a->layout, a->set);
+        const struct push push = {a->layout, a->set, a->descriptorWriteCount, a->pDescriptorWrites};
+        return push_set(b, at, command, bound_point_of(a->pipelineBindPoint), &push);
     }
     case GEN_vkCmdSetDescriptorBufferOffsetsEXT: {
         const struct gen_args_vkCmdSetDescriptorBufferOffsetsEXT *a = args;

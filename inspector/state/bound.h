@@ -56,6 +56,12 @@ struct bound_buffer {
     uint32_t command;      /* BOUND_NO_COMMAND: nothing is bound */
 };
 
+/* Descriptors that a push writes. */
+struct bound_write {
+    uint32_t binding;
+    uint64_t first, end; /* elements, or bytes of an inline uniform block */
+};
+
 /* A command whose effects hold. */
 struct bound_setting {
     uint16_t command;    /* enum gen_command */
@@ -63,7 +69,9 @@ struct bound_setting {
     uint32_t index;      /* in the command buffer */
     uint64_t first, end; /* the elements that no later command sets; of a push the set */
     uint8_t point;       /* of a push */
-    struct lap_block at; /* lap_block_next of a copy decodes it, as long as its command buffer is read */
+    uint32_t write_count;
+    const struct bound_write *writes; /* of a push */
+    struct lap_block at;              /* lap_block_next of a copy decodes it, as long as its command buffer is read */
 };
 
 enum bound_pass_kind { BOUND_NO_PASS, BOUND_RENDER_PASS, BOUND_RENDERING };
@@ -106,7 +114,7 @@ struct bound {
     VkShaderStageFlags push_stages; /* of all that are set */
     struct bound_setting *settings; /* in the order of the commands: later ones go before earlier ones */
     size_t setting_count, setting_capacity;
-    struct bound_setting *pushes; /* of descriptors, of sets with BOUND_SET_PUSHED */
+    struct bound_setting *pushes; /* of descriptors, of sets with BOUND_SET_PUSHED, but those that a later one covers */
     size_t pushes_count, pushes_capacity;
     struct bound_pass pass;
     struct bound_query *queries;

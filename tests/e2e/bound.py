@@ -99,7 +99,8 @@ class Bound:
             for number, new in bound.items():
                 old = sets.get(number, {})
                 if "pushed" in new and "pushed" in old and number not in disturbed:
-                    new = {**new, "pushed": old["pushed"] + new["pushed"]}
+                    written = set().union(*new["pushed"].values())
+                    new = {**new, "pushed": {at: what for at, what in old["pushed"].items() if not what <= written} | new["pushed"]}
                 sets[number] = {"layout": layout, **new}
 
     def see(self, at: int, position: str, name: str, args: dict) -> None:
@@ -124,7 +125,8 @@ class Bound:
                 offsets = offsets[count:]
             self.put_set(point_of(info), info["layout"], bound)
         elif name.startswith("vkCmdPushDescriptorSet"):
-            self.put_set(point_of(info), info["layout"], {info["set"]: {"pushed": [at]}})
+            written = {(w["dstBinding"], w["dstArrayElement"] + i) for w in info["pDescriptorWrites"] for i in range(w["descriptorCount"])}
+            self.put_set(point_of(info), info["layout"], {info["set"]: {"pushed": {at: written}}})
         elif name.startswith("vkCmdSetDescriptorBufferOffsets"):
             pairs = zip(info["pBufferIndices"], info["pOffsets"])
             self.put_set(point_of(info), info["layout"], {info["firstSet"] + i: {"descriptorBuffer": b, "offset": o} for i, (b, o) in enumerate(pairs)})
@@ -174,7 +176,7 @@ class Bound:
         point = "graphics" if "Draw" in name else "compute" if "Dispatch" in name else "rayTracing"
         sets = self.sets.get(point, {})
         return {"pipeline": self.pipelines.get(point), "labels": list(self.labels), "pass": self.begun,
-                "sets": {n: {k: v for k, v in s.items() if k != "compatible"} for n, s in sorted(sets.items())},
+                "sets": {n: {k: list(v) if k == "pushed" else v for k, v in s.items()} for n, s in sorted(sets.items())},
                 "push": sorted(self.push), "dynamic": sorted(set(self.dynamic.values())), "attachments": self.attachments(),
                 "shaders": sorted(s for stage, s in self.shaders.items() if s and point != "rayTracing" and (stage.endswith("COMPUTE_BIT")) == (point == "compute")),
                 **({"vertex": dict(self.vertex), "index": self.index} if point == "graphics" else {})}
