@@ -20,6 +20,14 @@ static enum lap_status no_memory(void)
     return lap_fail(LAP_ERROR_MEMORY, "out of memory for the state of a command buffer");
 }
 
+/* Makes room for one more of the commands whose effects hold. */
+static enum lap_status grow_one(void *items, size_t item_bytes, size_t count, size_t *capacity)
+{
+    if (count >= BOUND_MOST_HELD)
+        return lap_fail(LAP_ERROR_LIMIT, "the effects of more than %u commands of a kind hold", BOUND_MOST_HELD);
+    return lap_array_grow(items, item_bytes, capacity, count + 1) ? LAP_OK : no_memory();
+}
+
 /* Makes room for [0, end) of an array whose items are zero at first. */
 static enum lap_status grow(void *items, size_t item_bytes, size_t *count, size_t *capacity, uint64_t end,
                             const char *what)
@@ -199,6 +207,7 @@ static bool is_covered(const struct bound_setting *old, const struct bound_setti
 
 static enum lap_status add_push(struct bound *b, const struct bound_setting *push)
 {
+    enum lap_status status;
     size_t kept = 0;
 
     for (size_t i = 0; i < b->pushes_count; i++) {
@@ -207,10 +216,10 @@ static enum lap_status add_push(struct bound *b, const struct bound_setting *pus
             b->pushes[kept++] = *old;
     }
     b->pushes_count = kept;
-    if (!lap_array_grow(&b->pushes, sizeof *b->pushes, &b->pushes_capacity, kept + 1))
-        return no_memory();
-    b->pushes[b->pushes_count++] = *push;
-    return LAP_OK;
+    status = grow_one(&b->pushes, sizeof *b->pushes, kept, &b->pushes_capacity);
+    if (status == LAP_OK)
+        b->pushes[b->pushes_count++] = *push;
+    return status;
 }
 
 static enum lap_status push_set(struct bound *b, const struct lap_block *at, uint32_t command, enum bound_point point,
@@ -345,6 +354,7 @@ static enum lap_status set(struct bound *b, const struct lap_block *at, uint32_t
 {
     struct bound_setting setting = {
         .command = (uint16_t)command, .number = b->facts->states.numbers[command], .index = at->index, .at = *at};
+    enum lap_status status;
     size_t kept = 0;
 
     dynamic_states_range(&b->facts->states, command, args, &setting.first, &setting.end);
@@ -359,10 +369,10 @@ static enum lap_status set(struct bound *b, const struct lap_block *at, uint32_t
         kept++;
     }
     b->setting_count = kept;
-    if (!lap_array_grow(&b->settings, sizeof *b->settings, &b->setting_capacity, kept + 1))
-        return no_memory();
-    b->settings[b->setting_count++] = setting;
-    return LAP_OK;
+    status = grow_one(&b->settings, sizeof *b->settings, kept, &b->setting_capacity);
+    if (status == LAP_OK)
+        b->settings[b->setting_count++] = setting;
+    return status;
 }
 
 /* What vkCmdSetRendering… sets holds until the rendering ends. */
@@ -390,10 +400,11 @@ static void begin_pass(struct bound *b, const struct lap_block *at, const VkRend
 
 static enum lap_status begin_query(struct bound *b, uint64_t pool, uint32_t query, uint32_t element, uint32_t index)
 {
-    if (!lap_array_grow(&b->queries, sizeof *b->queries, &b->query_capacity, b->query_count + 1))
-        return no_memory();
-    b->queries[b->query_count++] = (struct bound_query){pool, query, element, index};
-    return LAP_OK;
+    enum lap_status status = grow_one(&b->queries, sizeof *b->queries, b->query_count, &b->query_capacity);
+
+    if (status == LAP_OK)
+        b->queries[b->query_count++] = (struct bound_query){pool, query, element, index};
+    return status;
 }
 
 static void end_query(struct bound *b, uint64_t pool, uint32_t query, uint32_t element)

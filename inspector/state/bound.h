@@ -20,6 +20,7 @@
 #include "inspector/state/creation_facts.h"
 
 #define BOUND_MOST_SLOTS 65536u /* numbers of sets and bindings, bytes of push constants */
+#define BOUND_MOST_HELD  4096u  /* settings, pushes, queries: their lists are searched by each command */
 #define BOUND_STAGES     32u
 #define BOUND_NO_COMMAND UINT32_MAX
 
@@ -131,7 +132,8 @@ void bound_finish(struct bound *bound); /* also of a zeroed one */
  * while this one is used. */
 void bound_begin(struct bound *bound, const struct bound *outer);
 
-/* The next command. at: as it was in front of it. LAP_ERROR_MEMORY; LAP_ERROR_LIMIT: a number is too large. */
+/* The next command. at: as it was in front of it. LAP_ERROR_MEMORY; LAP_ERROR_LIMIT: a number is too large, or
+ * too many commands have effects that hold. */
 enum lap_status bound_see(struct bound *bound, const struct lap_block *at, uint32_t command,
                           const void *args) LAP_MUST_CHECK;
 

@@ -59,6 +59,9 @@ UNIT_TEST(numbers_that_no_device_has_are_refused)
                      &(struct gen_args_vkCmdBindDescriptorSets){
                          .firstSet = UINT32_MAX, .descriptorSetCount = 2, .pDescriptorSets = sets}),
                  LAP_ERROR_LIMIT);
+    for (uint32_t i = 0; i <= BOUND_MOST_HELD; i++) /* each query is another one */
+        CHECK_EQ_INT(see(&bound, i, GEN_vkCmdBeginQuery, &(struct gen_args_vkCmdBeginQuery){.query = i}),
+                     i < BOUND_MOST_HELD ? LAP_OK : LAP_ERROR_LIMIT);
     bound_finish(&bound);
     creation_facts_finish(&facts);
 }
