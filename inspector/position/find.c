@@ -242,6 +242,9 @@ enum lap_status position_find(const struct lap_reader *trace, const struct posit
     *out = (struct position_found){.ticket = 0};
     position_held_init(&search.held);
     status = trace_pass_run(trace, position->of_packet ? 0 : position->numbers[0], &visitor, 1);
+    /* A frame that begins is there, though the trace may be damaged in it, or at the packet behind it. */
+    if (search.found && !position->of_packet && position->count == POSITION_FRAME && status != LAP_ERROR_MEMORY)
+        status = LAP_OK;
     if (status == LAP_OK && (!search.found || (search.recorded && !out->is_submit)))
         status = say_what_is_there(&search, lap_reader_summary(trace)->frames);
     if (status == LAP_OK && !position->of_packet && position->count >= POSITION_BUFFER && !search.found_buffer) {

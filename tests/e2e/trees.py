@@ -194,6 +194,9 @@ def a_damaged_trace_is_shown_up_to_the_damage(context: Context) -> None:
             done = context.run([lapilli, "tree", "--json", "--depth", "99", name], expect=4)
             shown = json.loads(done.out)["nodes"]
             check(bool(done.err.strip()) and shown[:-1] == whole[:max(len(shown) - 1, 0)] and 1 < len(shown) < len(whole), f"{name}: {len(shown)} of {len(whole)} frames are shown")
+            for frame in (n for n in (len(shown) - 1, len(shown)) if shown[n - 1] == whole[n - 1]):
+                states = [context.run([lapilli, "state", "--json", "--at", str(frame), file], expect=None).out for file in ("out.lapilli", name)]
+                check(states[0] == states[1], f"{name}: the state of frame {frame} is another one:\n{states[1]}")
             check(context.run([lapilli, "print", "--at", "1.1.1", name], expect=None).status in (0, 4), f"{name}: the first command buffer is not printed")
 
 
