@@ -28,8 +28,10 @@ enum lap_status position_blocks_begin(struct position_blocks *blocks, uint64_t b
 {
     const uint8_t *data;
     size_t bytes;
-    enum lap_status status = lap_reader_blob(blocks->reader, LAP_BLOB_BLOCK, blob, &data, &bytes);
+    enum lap_status status = lap_reader_rewind(blocks->reader); /* it holds all blobs since the last packet or this */
 
+    if (status == LAP_OK)
+        status = lap_reader_blob(blocks->reader, LAP_BLOB_BLOCK, blob, &data, &bytes);
     if (status == LAP_OK)
         lap_block_init(&blocks->block, data, bytes, command_buffer, &blocks->dictionary, &blocks->arena,
                        &blocks->source);

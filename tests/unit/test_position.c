@@ -3,6 +3,7 @@
 #include "inspector/position/position.h"
 
 #include "gen_decode.h"
+#include "inspector/position/blocks.h"
 #include "inspector/position/find.h"
 #include "inspector/position/tree.h"
 #include "tests/unit/sample_trace.h"
@@ -278,6 +279,32 @@ UNIT_TEST(what_is_not_there_is_said)
         CHECK_EQ_INT(find(&w, cases[i].position), LAP_ERROR_ARGUMENT);
         CHECK_STR(lap_error_message(), cases[i].said);
     }
+    finish(&w);
+}
+
+/* More than a reader holds for one packet: command buffers are read one after the other. */
+UNIT_TEST(command_buffers_are_not_held)
+{
+    const size_t bytes = (size_t)64 << 20;
+    uint8_t *data = calloc(1, bytes);
+    uint64_t ids[10];
+    const unsigned count = sizeof ids / sizeof *ids;
+    struct position_blocks blocks;
+    struct written w = {.ticket = 0};
+
+    CHECK(data && sample_begin(&w.s));
+    for (unsigned i = 0; i < count; i++) {
+        data[0] = (uint8_t)i;
+        ids[i] = lap_writer_blob(w.s.writer, LAP_BLOB_BLOCK, data, bytes, NULL);
+    }
+    free(data);
+    lap_writer_finish(w.s.writer);
+    sample_end(&w.s);
+    CHECK_EQ_INT(lap_reader_open(w.s.path, NULL, &w.reader), LAP_OK);
+    CHECK_EQ_INT(position_blocks_open(&blocks, w.reader), LAP_OK);
+    for (unsigned i = 0; i < count; i++)
+        CHECK_EQ_INT(position_blocks_begin(&blocks, ids[i], 0), LAP_OK);
+    position_blocks_close(&blocks);
     finish(&w);
 }
 
