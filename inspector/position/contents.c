@@ -17,9 +17,10 @@ struct block {
 };
 
 struct position_contents {
-    struct position_blocks blocks;
-    struct lap_map by_blob;      /* struct block */
-    struct lap_map by_recording; /* struct position_counts, by ticket: with what is executed */
+    const struct lap_reader *trace;
+    struct position_blocks blocks; /* opened for the first request: its reader takes memory */
+    struct lap_map by_blob;        /* struct block */
+    struct lap_map by_recording;   /* struct position_counts, by ticket: with what is executed */
     struct lap_arena arena;
     uint64_t *executed; /* command buffers, of the blocks one after the other */
     size_t executed_count, executed_capacity;
@@ -124,7 +125,9 @@ static enum lap_status look(struct position_contents *c, uint64_t blob, struct b
     *out = block;
     if (block)
         return LAP_OK;
-    status = position_blocks_begin(&c->blocks, blob, 0);
+    status = c->blocks.reader ? LAP_OK : position_blocks_open(&c->blocks, c->trace);
+    if (status == LAP_OK)
+        status = position_blocks_begin(&c->blocks, blob, 0);
     if (status != LAP_OK)
         return status;
     *out = block = lap_arena_zalloc(&c->arena, 1, sizeof *block, _Alignof(struct block));
@@ -188,7 +191,6 @@ enum lap_status position_contents_of(struct position_contents *contents, const s
 enum lap_status position_contents_open(const struct lap_reader *trace, struct position_contents **out)
 {
     struct position_contents *c = *out = calloc(1, sizeof *c);
-    enum lap_status status;
 
     if (!c)
         return no_memory();
@@ -197,10 +199,8 @@ enum lap_status position_contents_open(const struct lap_reader *trace, struct po
     lap_arena_init(&c->arena, 0);
     for (uint32_t i = 1; i < GEN_COMMAND_COUNT; i++)
         c->works[i] = (uint8_t)work_of(i);
-    status = position_blocks_open(&c->blocks, trace);
-    if (status != LAP_OK)
-        position_contents_close(out);
-    return status;
+    c->trace = trace;
+    return LAP_OK;
 }
 
 void position_contents_close(struct position_contents **contents)
