@@ -25,7 +25,7 @@ fuzz-built: $(if $(FUZZ_TARGET),$(BUILD)/targets/$(FUZZ_TARGET),$(FUZZ_PROGRAMS)
 $(addprefix $(BUILD)/targets/,decoder print trim): $(TOOL_COMMON) $(INSPECTOR)
 $(BUILD)/targets/trim: $(SLICE) $(BUILD)/obj/gen/gen_encode_structs.o $(BUILD)/obj/gen/gen_encode_commands.o
 $(addprefix $(BUILD)/targets/,settings): $(REPLAYER) $(call object,layer/core/options.c)
-$(BUILD)/targets/print: $(call object,$(patsubst %,tests/fuzz/%_main.c,print info tree state))
+$(BUILD)/targets/print: $(call object,$(patsubst %,tests/fuzz/%_main.c,print info tree draws state))
 $(BUILD)/targets/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_FORGE) $(FUZZ_COMMON)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
