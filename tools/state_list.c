@@ -6,9 +6,10 @@
 #include "tools/state_print.h"
 #include "tools/text.h"
 
-#define TYPE_COLOUR "\033[1;36m"
-#define NO_COLOUR   "\033[0m"
-#define INDENT      4u
+#define TYPE_COLOUR  "\033[1;36m"
+#define NO_COLOUR    "\033[0m"
+#define INDENT       4u
+#define SHORTEST_RUN 4u /* shorter ones are listed */
 
 /* ---- which ---- */
 
@@ -104,15 +105,18 @@ static unsigned quoted_bytes(const char *text)
     return bytes;
 }
 
-void lap_state_items_add(struct lap_state_items *items, size_t number, const char *suffix)
+/* "VkImage:1 "name"SUFFIX"; count: "VkImage:1 to 9SUFFIX" where it is not 1. */
+static void add(struct lap_state_items *items, size_t number, uint64_t count, const char *suffix)
 {
     const struct object_life *life = lap_state_life(items->view, number);
     const char *name = lap_state_name(items->view, number, 1);
-    char handle[LAP_TEXT_HANDLE_MAX];
+    char handle[LAP_TEXT_HANDLE_MAX + 24];
     FILE *out = items->view->out;
     unsigned bytes;
 
     lap_text_handle(life->type, life->index, handle);
+    if (count > 1)
+        snprintf(handle + strlen(handle), 24, " to %" PRIu64, life->index + count - 1);
     bytes = (unsigned)(strlen(handle) + strlen(suffix)) + (name ? 1 + quoted_bytes(name) : 0);
     if (items->count++)
         fputc(',', out);
@@ -146,8 +150,39 @@ static size_t same_type(const struct lap_state_view *view, const struct lap_stat
     return end - from;
 }
 
-void lap_state_put_set(const struct lap_state_view *view, const struct lap_state_set *set,
-                       void (*suffix)(const struct lap_state_view *view, const struct object_life *life, char out[80]))
+/* How many objects from `from` on have numbers one behind the other, no names and the same suffix. At least 1. */
+static size_t run_of(const struct lap_state_view *view, const struct lap_state_set *set, size_t from, size_t end,
+                     lap_state_suffix_fn suffix, const char *text)
+{
+    const struct object_life *first = lap_state_life(view, set->numbers[from]);
+    size_t i = from;
+
+    while (i < end && !lap_state_name(view, set->numbers[i], 1)) {
+        const struct object_life *life = lap_state_life(view, set->numbers[i]);
+        char other[80] = "";
+        if (suffix)
+            suffix(view, life, other);
+        if (life->type != first->type || life->index != first->index + (i - from) || strcmp(other, text) != 0)
+            break;
+        i++;
+    }
+    return i > from ? i - from : 1;
+}
+
+void lap_state_items_put(struct lap_state_items *items, const struct lap_state_set *set, size_t from, size_t end,
+                         lap_state_suffix_fn suffix)
+{
+    for (size_t i = from, run; i < end; i += run) {
+        char text[80] = "";
+        if (suffix)
+            suffix(items->view, lap_state_life(items->view, set->numbers[i]), text);
+        run = run_of(items->view, set, i, end, suffix, text);
+        run = run < SHORTEST_RUN ? 1 : run;
+        add(items, set->numbers[i], run, text);
+    }
+}
+
+void lap_state_put_set(const struct lap_state_view *view, const struct lap_state_set *set, lap_state_suffix_fn suffix)
 {
     for (size_t i = 0; i < set->count;) {
         size_t count = same_type(view, set, i);
@@ -161,12 +196,8 @@ void lap_state_put_set(const struct lap_state_view *view, const struct lap_state
         }
         snprintf(text, sizeof text, "%s %zu:", type, count);
         lap_state_items_begin(&items, view, text);
-        for (size_t end = i + count; i < end; i++) {
-            text[0] = 0;
-            if (suffix)
-                suffix(view, lap_state_life(view, set->numbers[i]), text);
-            lap_state_items_add(&items, set->numbers[i], text);
-        }
+        lap_state_items_put(&items, set, i, i + count, suffix);
+        i += count;
         lap_state_items_end(&items);
     }
 }

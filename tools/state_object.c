@@ -248,8 +248,7 @@ static void put_list(const struct shown *shown, const char *title, const struct 
     snprintf(text, sizeof text, "  %-9s", title);
     lap_state_items_begin(&items, shown->view, text);
     items.indent = 12;
-    for (size_t i = 0; i < set->count; i++)
-        lap_state_items_add(&items, set->numbers[i], "");
+    lap_state_items_put(&items, set, 0, set->count, NULL);
     lap_state_items_end(&items);
 }
 

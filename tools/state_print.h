@@ -57,12 +57,14 @@ struct lap_state_items {
 };
 /* Begins with "TYPE COUNT:", or any other text. */
 void lap_state_items_begin(struct lap_state_items *items, const struct lap_state_view *view, const char *title);
-/* "VkImage:1 "name"SUFFIX": the name is that at the last ticket. */
-void lap_state_items_add(struct lap_state_items *items, size_t number, const char *suffix);
+typedef void (*lap_state_suffix_fn)(const struct lap_state_view *view, const struct object_life *life, char out[80]);
+/* [from, end) of a set: "VkImage:1 "name"SUFFIX", with the name at the last ticket. Runs of
+ * objects without names are "VkImage:2 to 9SUFFIX". suffix may be NULL. */
+void lap_state_items_put(struct lap_state_items *items, const struct lap_state_set *set, size_t from, size_t end,
+                         lap_state_suffix_fn suffix);
 void lap_state_items_end(struct lap_state_items *items);
 /* All of a set, a list for each type; suffix may be NULL. */
-void lap_state_put_set(const struct lap_state_view *view, const struct lap_state_set *set,
-                       void (*suffix)(const struct lap_state_view *view, const struct object_life *life, char out[80]));
+void lap_state_put_set(const struct lap_state_view *view, const struct lap_state_set *set, lap_state_suffix_fn suffix);
 
 const struct object_life *lap_state_life(const struct lap_state_view *view, size_t number);
 /* which: 0 at the first ticket, 1 at the last one. NULL: none. */
