@@ -285,6 +285,50 @@ static enum lap_status embed_samplers(struct bound *b, uint32_t index, enum boun
 
 /* ---- buffers ---- */
 
+/* Leaves the old command the elements that the new one does not set. In the middle of them it leaves all. */
+static void take_elements(struct bound_setting *old, const struct bound_setting *new)
+{
+    if (old->first >= new->first && old->first < new->end)
+        old->first = new->end;
+    else if (old->end <= new->end && old->end > new->first)
+        old->end = new->first;
+}
+
+/* What is bound by device address is bound no more. */
+static void forget_addresses(struct bound *b, enum dynamic_binding binding, uint64_t first, uint64_t end)
+{
+    const struct bound_setting new = {.first = first, .end = end};
+    size_t kept = 0;
+
+    for (size_t i = 0; i < b->setting_count; i++) {
+        if (b->facts->states.replaces[b->settings[i].command] == binding)
+            take_elements(&b->settings[i], &new);
+        if (b->settings[i].first < b->settings[i].end)
+            b->settings[kept++] = b->settings[i];
+    }
+    b->setting_count = kept;
+}
+
+/* And the reverse. */
+static void forget_buffers(struct bound *b, const struct bound_setting *setting)
+{
+    switch (b->facts->states.replaces[setting->command]) {
+    case DYNAMIC_BINDS_VERTEX:
+        for (uint64_t i = setting->first; i < setting->end && i < b->vertex_count; i++)
+            b->vertex[i].command = BOUND_NO_COMMAND;
+        break;
+    case DYNAMIC_BINDS_INDEX:
+        b->index.command = BOUND_NO_COMMAND;
+        break;
+    case DYNAMIC_BINDS_FEEDBACK:
+        for (uint64_t i = setting->first; i < setting->end && i < sizeof b->feedback / sizeof *b->feedback; i++)
+            b->feedback[i].command = BOUND_NO_COMMAND;
+        break;
+    default:
+        break;
+    }
+}
+
 struct buffers {
     uint32_t first, count;
     const VkBuffer *buffers;
@@ -308,6 +352,7 @@ static enum lap_status bind_vertex(struct bound *b, uint32_t index, const struct
 
     for (size_t i = before; i < b->vertex_count; i++)
         b->vertex[i].command = BOUND_NO_COMMAND;
+    forget_addresses(b, DYNAMIC_BINDS_VERTEX, buffers->first, (uint64_t)buffers->first + buffers->count);
     for (uint32_t i = 0; i < buffers->count && status == LAP_OK; i++)
         b->vertex[buffers->first + i] = buffer_at(buffers, i, index);
     return status;
@@ -315,6 +360,7 @@ static enum lap_status bind_vertex(struct bound *b, uint32_t index, const struct
 
 static void bind_feedback(struct bound *b, uint32_t index, const struct buffers *buffers)
 {
+    forget_addresses(b, DYNAMIC_BINDS_FEEDBACK, buffers->first, (uint64_t)buffers->first + buffers->count);
     for (uint32_t i = 0; i < buffers->count; i++)
         if ((uint64_t)buffers->first + i < sizeof b->feedback / sizeof *b->feedback)
             b->feedback[buffers->first + i] = buffer_at(buffers, i, index);
@@ -341,15 +387,6 @@ static enum lap_status push_constants(struct bound *b, VkShaderStageFlags stages
 
 /* ---- settings ---- */
 
-/* Leaves the old command the elements that the new one does not set. In the middle of them it leaves all. */
-static void take_elements(struct bound_setting *old, const struct bound_setting *new)
-{
-    if (old->first >= new->first && old->first < new->end)
-        old->first = new->end;
-    else if (old->end <= new->end && old->end > new->first)
-        old->end = new->first;
-}
-
 static enum lap_status set(struct bound *b, const struct lap_block *at, uint32_t command, const void *args)
 {
     struct bound_setting setting = {
@@ -369,6 +406,7 @@ static enum lap_status set(struct bound *b, const struct lap_block *at, uint32_t
         kept++;
     }
     b->setting_count = kept;
+    forget_buffers(b, &setting);
     status = grow_one(&b->settings, sizeof *b->settings, kept, &b->setting_capacity);
     if (status == LAP_OK)
         b->settings[b->setting_count++] = setting;
@@ -657,6 +695,7 @@ static enum lap_status see_binding(struct bound *b, const struct lap_block *at, 
         const struct gen_args_vkCmdBindIndexBuffer *a = args;
         b->index = (struct bound_buffer){gen_u64_VkBuffer(a->buffer), a->offset, UINT64_MAX, UINT64_MAX, index};
         b->index_type = a->indexType;
+        forget_addresses(b, DYNAMIC_BINDS_INDEX, 0, 1);
         return LAP_OK;
     }
 #ifdef VK_KHR_maintenance5
@@ -664,6 +703,7 @@ static enum lap_status see_binding(struct bound *b, const struct lap_block *at, 
         const struct gen_args_vkCmdBindIndexBuffer2KHR *a = args;
         b->index = (struct bound_buffer){gen_u64_VkBuffer(a->buffer), a->offset, a->size, UINT64_MAX, index};
         b->index_type = a->indexType;
+        forget_addresses(b, DYNAMIC_BINDS_INDEX, 0, 1);
         return LAP_OK;
     }
 #endif

@@ -61,6 +61,14 @@ static int32_t value_of(const struct gen_enum_info *values, const char *command)
     return DYNAMIC_STATE_NONE;
 }
 
+static enum dynamic_binding binding_of(const char *command)
+{
+    return begins(command, "vkCmdBindVertexBuffers3")              ? DYNAMIC_BINDS_VERTEX
+           : begins(command, "vkCmdBindIndexBuffer3")              ? DYNAMIC_BINDS_INDEX
+           : begins(command, "vkCmdBindTransformFeedbackBuffers2") ? DYNAMIC_BINDS_FEEDBACK
+                                                                   : DYNAMIC_BINDS_NONE;
+}
+
 /* Whether the command replaces what it set before. */
 static bool sets(const char *command)
 {
@@ -78,7 +86,7 @@ static bool sets(const char *command)
     for (size_t i = 0; i < sizeof binds / sizeof *binds; i++)
         if (begins(command, binds[i]))
             return true;
-    return begins(command, SET_PREFIX);
+    return begins(command, SET_PREFIX) || binding_of(command);
 }
 
 static bool is_faces(const struct gen_member *member)
@@ -121,6 +129,7 @@ void dynamic_states_init(struct dynamic_states *states)
             states->values[number] = value;
         }
         states->numbers[command] = (uint8_t)number;
+        states->replaces[command] = (uint8_t)binding_of(name);
         states->range_members[command] = range_member_of(&gen_command_infos[command]);
     }
 }

@@ -20,9 +20,12 @@ struct dynamic_mask {
     uint32_t words[DYNAMIC_STATES_MOST / 32];
 };
 
+enum dynamic_binding { DYNAMIC_BINDS_NONE, DYNAMIC_BINDS_VERTEX, DYNAMIC_BINDS_INDEX, DYNAMIC_BINDS_FEEDBACK };
+
 struct dynamic_states {
     uint8_t numbers[GEN_COMMAND_COUNT];       /* of the state that a command sets, from 1; 0: none */
     uint8_t range_members[GEN_COMMAND_COUNT]; /* its parameter with the first element, or the faces; 0: none */
+    uint8_t replaces[GEN_COMMAND_COUNT];      /* enum dynamic_binding: binds these by device address */
     int32_t values[DYNAMIC_STATES_MOST + 1];  /* [number]: VkDynamicState, or DYNAMIC_STATE_NONE */
     unsigned count;
 };

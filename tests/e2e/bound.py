@@ -11,7 +11,7 @@ from e2e.cases import Context, check
 
 POINTS = {"GRAPHICS": "graphics", "COMPUTE": "compute", "RAY_TRACING_KHR": "rayTracing"}
 NO_STATE = re.compile("vkCmdSet(Event|Checkpoint|PerformanceMarker|PerformanceStreamMarker|DescriptorBufferOffsets)")
-STATE = re.compile("vkCmd(Set|Bind(ShadingRateImage|InvocationMask|PipelineShaderGroup|DescriptorBuffersEXT))")
+STATE = re.compile("vkCmd(Set|Bind(ShadingRateImage|InvocationMask|PipelineShaderGroup|DescriptorBuffersEXT|SamplerHeap|ResourceHeap|TileMemory|VertexBuffers3|IndexBuffer3|TransformFeedbackBuffers2))")
 NO_PIPELINE_STATE = re.compile("vkCmd(Bind|Set(Rendering|DeviceMask|PerformanceOverride))")
 SHARED = {"DEPTHBIAS2EXT": "DEPTHBIAS", "COARSESAMPLEORDERNV": "VIEWPORTCOARSESAMPLEORDERNV", "FRAGMENTSHADINGRATEENUMNV": "FRAGMENTSHADINGRATEKHR"}
 
@@ -132,10 +132,12 @@ class Bound:
             self.put_set(point_of(info), info["layout"], {info["firstSet"] + i: {"descriptorBuffer": b, "offset": o} for i, (b, o) in enumerate(pairs)})
         elif name.startswith("vkCmdBindDescriptorBufferEmbedded"):
             self.put_set(point_of(info), info["layout"], {info["set"]: {"embeddedSamplers": True}})
-        elif name.startswith("vkCmdBindVertexBuffers"):
+        elif name.startswith("vkCmdBindVertexBuffers") and "pBuffers" in args:
+            self.dynamic = {k: v for k, v in self.dynamic.items() if k[0] != "vkCmdBindVertexBuffers3KHR" or not 0 <= k[1] - args["firstBinding"] < args["bindingCount"]}
             for i, pair in enumerate(zip(args["pBuffers"] or [], args["pOffsets"] or [])):
                 self.vertex[args["firstBinding"] + i] = pair
-        elif name.startswith("vkCmdBindIndexBuffer"):
+        elif name.startswith("vkCmdBindIndexBuffer") and "buffer" in args:
+            self.dynamic = {k: v for k, v in self.dynamic.items() if k[0] != "vkCmdBindIndexBuffer3KHR"}
             self.index = (args["buffer"], args["offset"], args["indexType"])
         elif name.startswith("vkCmdPushConstants"):
             self.push |= set(range(info["offset"], info["offset"] + info["size"]))
@@ -158,6 +160,10 @@ class Bound:
             faces = {"VK_STENCIL_FACE_FRONT_BIT": "f", "VK_STENCIL_FACE_BACK_BIT": "b"}.get(args.get("faceMask", ""), "fb")
             count = next((v for k, v in args.items() if k.endswith("Count")), 0) if first else 0
             elements: Iterator[object] = iter(range(args[first], args[first] + count)) if first else iter(faces) if "faceMask" in args else iter([0])
+            if name.startswith("vkCmdBindVertexBuffers3"):
+                self.vertex = {n: v for n, v in self.vertex.items() if not 0 <= n - args[first] < count}
+            elif name.startswith("vkCmdBindIndexBuffer3"):
+                self.index = None
             for element in elements:
                 self.dynamic[(name if NO_PIPELINE_STATE.match(name) else "*" + folded(name), element)] = at
 
