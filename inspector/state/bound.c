@@ -471,6 +471,12 @@ static enum lap_status begin_label(struct bound *b, uint32_t index, const char *
 
 static void clear_bindings(struct bound *b)
 {
+    size_t kept = 0;
+
+    for (size_t i = 0; i < b->setting_count; i++) /* conditional rendering goes on */
+        if (b->facts->states.replaces[b->settings[i].command] == DYNAMIC_BINDS_CONDITION)
+            b->settings[kept++] = b->settings[i];
+    b->setting_count = kept;
     for (unsigned i = 0; i < BOUND_POINTS; i++) {
         b->points[i].pipeline = 0;
         b->points[i].set_count = 0;
@@ -479,7 +485,7 @@ static void clear_bindings(struct bound *b)
     for (unsigned i = 0; i < sizeof b->feedback / sizeof *b->feedback; i++)
         b->feedback[i].command = BOUND_NO_COMMAND;
     b->index.command = BOUND_NO_COMMAND;
-    b->vertex_count = b->push_bytes = b->setting_count = b->pushes_count = 0;
+    b->vertex_count = b->push_bytes = b->pushes_count = 0;
     b->push_stages = 0;
 }
 
@@ -508,6 +514,7 @@ void bound_finish(struct bound *b)
 void bound_begin(struct bound *b, const struct bound *outer)
 {
     lap_arena_reset(&b->arena);
+    b->setting_count = 0;
     clear_bindings(b);
     b->outer = outer;
     b->pass = (struct bound_pass){.kind = BOUND_NO_PASS};
@@ -716,6 +723,14 @@ static enum lap_status see_binding(struct bound *b, const struct lap_block *at, 
         const struct gen_args_vkCmdPushConstants *a = args;
         return push_constants(b, a->stageFlags, a->offset, a->size, a->pValues);
     }
+#ifdef VK_EXT_descriptor_heap
+    case GEN_vkCmdPushDataEXT: { /* shaders read it as they read push constants */
+        const VkPushDataInfoEXT *info = ((const struct gen_args_vkCmdPushDataEXT *)args)->pPushDataInfo;
+        if (!info || info->data.size > UINT32_MAX)
+            return LAP_OK;
+        return push_constants(b, 0, info->offset, (uint32_t)info->data.size, info->data.address);
+    }
+#endif
     default:
         return see_second_form(&(struct step){b, at, command, args});
     }
@@ -820,11 +835,18 @@ enum lap_status bound_see(struct bound *b, const struct lap_block *at, uint32_t 
         return LAP_OK;
     case GEN_vkCmdEndConditionalRenderingEXT:
         see_condition(b, index, NULL);
+        forget_addresses(b, DYNAMIC_BINDS_CONDITION, 0, 1);
         return LAP_OK;
     case GEN_vkCmdBeginTransformFeedbackEXT:
+#ifdef VK_KHR_device_address_commands
+    case GEN_vkCmdBeginTransformFeedback2EXT:
+#endif
         b->feedback_command = index;
         return LAP_OK;
     case GEN_vkCmdEndTransformFeedbackEXT:
+#ifdef VK_KHR_device_address_commands
+    case GEN_vkCmdEndTransformFeedback2EXT:
+#endif
         b->feedback_command = BOUND_NO_COMMAND;
         return LAP_OK;
     default:

@@ -63,10 +63,18 @@ static int32_t value_of(const struct gen_enum_info *values, const char *command)
 
 static enum dynamic_binding binding_of(const char *command)
 {
-    return begins(command, "vkCmdBindVertexBuffers3")              ? DYNAMIC_BINDS_VERTEX
-           : begins(command, "vkCmdBindIndexBuffer3")              ? DYNAMIC_BINDS_INDEX
-           : begins(command, "vkCmdBindTransformFeedbackBuffers2") ? DYNAMIC_BINDS_FEEDBACK
-                                                                   : DYNAMIC_BINDS_NONE;
+    static const struct {
+        const char *begins;
+        enum dynamic_binding binding;
+    } table[] = {{"vkCmdBindVertexBuffers3", DYNAMIC_BINDS_VERTEX},
+                 {"vkCmdBindIndexBuffer3", DYNAMIC_BINDS_INDEX},
+                 {"vkCmdBindTransformFeedbackBuffers2", DYNAMIC_BINDS_FEEDBACK},
+                 {"vkCmdBeginConditionalRendering2", DYNAMIC_BINDS_CONDITION}};
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (begins(command, table[i].begins))
+            return table[i].binding;
+    return DYNAMIC_BINDS_NONE;
 }
 
 /* Whether the command replaces what it set before. */

@@ -20,7 +20,13 @@ struct dynamic_mask {
     uint32_t words[DYNAMIC_STATES_MOST / 32];
 };
 
-enum dynamic_binding { DYNAMIC_BINDS_NONE, DYNAMIC_BINDS_VERTEX, DYNAMIC_BINDS_INDEX, DYNAMIC_BINDS_FEEDBACK };
+enum dynamic_binding {
+    DYNAMIC_BINDS_NONE,
+    DYNAMIC_BINDS_VERTEX,
+    DYNAMIC_BINDS_INDEX,
+    DYNAMIC_BINDS_FEEDBACK,
+    DYNAMIC_BINDS_CONDITION /* until conditional rendering ends */
+};
 
 struct dynamic_states {
     uint8_t numbers[GEN_COMMAND_COUNT];       /* of the state that a command sets, from 1; 0: none */

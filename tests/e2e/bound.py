@@ -11,8 +11,8 @@ from e2e.cases import Context, check
 
 POINTS = {"GRAPHICS": "graphics", "COMPUTE": "compute", "RAY_TRACING_KHR": "rayTracing"}
 NO_STATE = re.compile("vkCmdSet(Event|Checkpoint|PerformanceMarker|PerformanceStreamMarker|DescriptorBufferOffsets)")
-STATE = re.compile("vkCmd(Set|Bind(ShadingRateImage|InvocationMask|PipelineShaderGroup|DescriptorBuffersEXT|SamplerHeap|ResourceHeap|TileMemory|VertexBuffers3|IndexBuffer3|TransformFeedbackBuffers2))")
-NO_PIPELINE_STATE = re.compile("vkCmd(Bind|Set(Rendering|DeviceMask|PerformanceOverride))")
+STATE = re.compile("vkCmd(Set|Bind(ShadingRateImage|InvocationMask|PipelineShaderGroup|DescriptorBuffersEXT|SamplerHeap|ResourceHeap|TileMemory|VertexBuffers3|IndexBuffer3|TransformFeedbackBuffers2)|BeginConditionalRendering2)")
+NO_PIPELINE_STATE = re.compile("vkCmd(B|Set(Rendering|DeviceMask|PerformanceOverride))")
 SHARED = {"DEPTHBIAS2EXT": "DEPTHBIAS", "COARSESAMPLEORDERNV": "VIEWPORTCOARSESAMPLEORDERNV", "FRAGMENTSHADINGRATEENUMNV": "FRAGMENTSHADINGRATEKHR"}
 
 
@@ -77,6 +77,7 @@ class Bound:
         self.labels: list[str] = list(outer.labels) if outer else []
         self.own_labels = len(self.labels)
         self.begun: dict | None = outer.begun if outer else None
+        self.dynamic: dict[tuple[str, object], int] = {}
         self.forget()
 
     def forget(self) -> None:
@@ -86,7 +87,7 @@ class Bound:
         self.index: tuple | None = None
         self.push: set[int] = set()
         self.shaders: dict[str, str | None] = {}
-        self.dynamic: dict[tuple[str, object], int] = {}
+        self.dynamic = {k: v for k, v in self.dynamic.items() if k[0] == "vkCmdBeginConditionalRendering2EXT"}
 
     def put_set(self, points: list[str], layout: str, bound: dict[int, dict]) -> None:
         for point in points:
@@ -139,6 +140,10 @@ class Bound:
         elif name.startswith("vkCmdBindIndexBuffer") and "buffer" in args:
             self.dynamic = {k: v for k, v in self.dynamic.items() if k[0] != "vkCmdBindIndexBuffer3KHR"}
             self.index = (args["buffer"], args["offset"], args["indexType"])
+        elif name == "vkCmdPushDataEXT":
+            self.push |= set(range(info["offset"], info["offset"] + info["data"]["size"]))
+        elif name.startswith("vkCmdEndConditionalRendering"):
+            self.dynamic = {k: v for k, v in self.dynamic.items() if k[0] != "vkCmdBeginConditionalRendering2EXT"}
         elif name.startswith("vkCmdPushConstants"):
             self.push |= set(range(info["offset"], info["offset"] + info["size"]))
         elif name.startswith(("vkCmdBeginRenderPass", "vkCmdBeginRendering")):
