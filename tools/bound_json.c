@@ -11,14 +11,6 @@
 
 static const char *const point_members[BOUND_POINTS] = {"graphics", "compute", "rayTracing", "other"};
 
-static const char *handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX])
-{
-    if (!index)
-        return "VK_NULL_HANDLE";
-    lap_text_handle(type, index, out);
-    return out;
-}
-
 struct json {
     const struct bound_visit *visit;
     const struct lap_bound_names *names; /* NULL: none */
@@ -61,7 +53,7 @@ static void add_handle(struct json *j, cJSON *into, const char *key, uint32_t ty
     char text[LAP_TEXT_HANDLE_MAX];
     const char *name = j->names && index ? j->names->find(j->names->user, type, index) : NULL;
 
-    add(j, into, key, index ? cJSON_CreateString(handle(type, index, text)) : cJSON_CreateNull());
+    add(j, into, key, index ? cJSON_CreateString(lap_bound_handle(type, index, text)) : cJSON_CreateNull());
     if (name && !cJSON_HasObjectItem(j->named, text)) {
         char *clean = lap_text_utf8(name, strlen(name));
         j->failed |= !clean || !cJSON_AddStringToObject(j->named, text, clean);

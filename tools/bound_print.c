@@ -98,6 +98,14 @@ enum lap_status lap_bound_decode(const struct bound_setting *setting, struct lap
     return lap_block_next(&at, out_command, out_args);
 }
 
+const char *lap_bound_handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX])
+{
+    if (!index)
+        return "VK_NULL_HANDLE";
+    lap_text_handle(type, index, out);
+    return out;
+}
+
 /* Older registries lack it. */
 uint32_t lap_bound_shader_type(void)
 {

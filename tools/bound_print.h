@@ -11,6 +11,7 @@
 
 #include "inspector/position/find.h"
 #include "inspector/state/bound_walk.h"
+#include "tools/text.h"
 
 /* The names of objects. */
 struct lap_bound_names {
@@ -49,6 +50,8 @@ bool lap_bound_shows_shader(const struct bound_visit *visit, unsigned bit);
 bool lap_bound_is_incompatible(const struct bound *bound, const struct bound_pipeline *point, uint32_t number);
 enum lap_status lap_bound_decode(const struct bound_setting *setting, struct lap_arena *arena, uint32_t *out_command,
                                  struct lap_args *out_args) LAP_MUST_CHECK;
+/* "VkBuffer:12", or "VK_NULL_HANDLE". */
+const char *lap_bound_handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX]);
 uint32_t lap_bound_shader_type(void); /* of VkShaderEXT, which older registries lack */
 
 #endif

@@ -15,14 +15,6 @@
 
 static const char *const points[BOUND_POINTS] = {"graphics", "compute", "ray tracing", "other"};
 
-static const char *handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX])
-{
-    if (!index)
-        return "VK_NULL_HANDLE";
-    lap_text_handle(type, index, out);
-    return out;
-}
-
 struct text {
     FILE *out;
     const struct bound_visit *visit;
@@ -40,7 +32,7 @@ static void put_handle(struct text *t, const char *before, uint32_t type, uint64
     char text[LAP_TEXT_HANDLE_MAX];
     const char *name = t->names && index ? t->names->find(t->names->user, type, index) : NULL;
 
-    fprintf(t->out, "%s%s%s", before, handle(type, index, text), name ? " " : "");
+    fprintf(t->out, "%s%s%s", before, lap_bound_handle(type, index, text), name ? " " : "");
     if (name)
         lap_text_quoted(t->out, name, strlen(name));
 }

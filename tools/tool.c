@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/tool.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/frames.h"
 #include "base/output.h"
 
 int lap_tool_end_output(const char *program, int code)
@@ -21,24 +23,10 @@ int lap_tool_help(const char *program, const char *help)
     return lap_tool_end_output(program, LAP_TOOL_OK);
 }
 
-static bool parse_number(const char **text, uint64_t *out)
-{
-    char *end;
-
-    if (**text < '0' || **text > '9')
-        return false;
-    errno = 0;
-    *out = strtoull(*text, &end, 10);
-    *text = end;
-    return errno == 0;
-}
-
 bool lap_tool_frames(const char *text, uint64_t *out_first, uint64_t *out_last)
 {
-    bool first = parse_number(&text, out_first);
+    bool first = lap_frame_parse(&text, out_first);
 
-    if (first && *out_first == 0)
-        return false;
     if (*text == 0) {
         *out_last = *out_first;
         return first;
@@ -47,5 +35,16 @@ bool lap_tool_frames(const char *text, uint64_t *out_first, uint64_t *out_last)
         return false;
     if (*text == 0)
         return first;
-    return parse_number(&text, out_last) && *text == 0 && *out_last > 0 && *out_first <= *out_last;
+    return lap_frame_parse(&text, out_last) && *text == 0 && *out_first <= *out_last;
+}
+
+bool lap_tool_parse_colour(const char *text, int *out)
+{
+    *out = strcmp(text, "always") == 0 ? 1 : strcmp(text, "never") == 0 ? 0 : -1;
+    return *out >= 0 || strcmp(text, "auto") == 0;
+}
+
+bool lap_tool_has_colour(int colour)
+{
+    return colour >= 0 ? colour : isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 }

@@ -28,4 +28,9 @@ int lap_tool_help(const char *program, const char *help);
 /* "A-B", "A", "A-", "-B": frames from 1. False: it is none of these, or B is before A. */
 bool lap_tool_frames(const char *text, uint64_t *out_first, uint64_t *out_last);
 
+/* The values of --color: auto (-1), always (1), never (0). False: another one. */
+bool lap_tool_parse_colour(const char *text, int *out);
+/* Whether stdout gets colours: for -1 on a terminal, unless NO_COLOR is set. */
+bool lap_tool_has_colour(int colour);
+
 #endif

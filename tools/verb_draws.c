@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "codegen/support/walk.h"
 #include "gen_decode.h"
@@ -386,7 +385,7 @@ static enum lap_status list(const struct options *options, const struct lap_read
         return status;
     if (options->header && !options->json)
         fputs(HEADER, stdout);
-    lap_progress_begin(&lister.progress, "listing", isatty(STDOUT_FILENO));
+    lap_progress_begin_beside(&lister.progress, "listing");
     status = bound_walk(trace, &walk, visit_command, &lister);
     lap_progress_clear(&lister.progress);
     return status;

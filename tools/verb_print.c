@@ -46,9 +46,9 @@ static const char help[] =
     "meaning depends on another object show every reading. Calls that did not return have inFlight instead of index,\n"
     "frame and flags: {\"guilty\", whether their own thread got the signal; \"signal\", or null}; args may be null.\n"
     "\n"
-    "Exit status: 0; 1 out of memory or output failed; 2 usage, or the trace has no such position; 3 "
-    "no\n"
-    " readable trace; 4 the trace is incomplete.\n";
+    "Exit status: 0; 1 out of memory or output failed; 2 usage, or the trace has no such position; 3 no readable "
+    "trace;\n"
+    "4 the trace is incomplete.\n";
 
 struct options {
     struct position at; /* count 0: everything */
@@ -93,8 +93,7 @@ static int parse(int argc, char **argv, struct options *options)
             }
             break;
         case 'c':
-            options->colour = strcmp(optarg, "always") == 0 ? 1 : strcmp(optarg, "never") == 0 ? 0 : -1;
-            if (options->colour < 0 && strcmp(optarg, "auto") != 0) {
+            if (!lap_tool_parse_colour(optarg, &options->colour)) {
                 fprintf(stderr, PROGRAM ": --color wants auto, always or never, not '%s'\n", optarg);
                 return LAP_TOOL_USAGE;
             }
@@ -274,7 +273,7 @@ int main(int argc, char **argv)
     if (options.first_frame > lap_reader_summary(calls.reader)->frames + 1) /* calls may follow the last frame */
         fprintf(stderr, PROGRAM ": %s: there is no frame %" PRIu64 ": the trace has %" PRIu64 "\n", options.path,
                 options.first_frame, lap_reader_summary(calls.reader)->frames);
-    printer.colour = options.colour >= 0 ? options.colour : isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+    printer.colour = lap_tool_has_colour(options.colour);
     status = options.at.count ? print_at(&options, &printer, &calls) : print_all(&options, &printer, &calls);
     if (status == LAP_END && !options.at.count && options.last_frame == UINT64_MAX)
         status = print_in_flight(&options, &printer, &calls);

@@ -111,8 +111,7 @@ static int parse(int argc, char **argv, struct options *options)
             options->json = true;
             break;
         case 'c':
-            options->colour = strcmp(optarg, "always") == 0 ? 1 : strcmp(optarg, "never") == 0 ? 0 : -1;
-            if (options->colour < 0 && strcmp(optarg, "auto") != 0)
+            if (!lap_tool_parse_colour(optarg, &options->colour))
                 return usage("--color wants auto, always or never");
             break;
         case 'h':
@@ -238,7 +237,7 @@ int main(int argc, char **argv)
     if (code >= 0)
         return code;
     view.width = width();
-    view.colour = options.colour >= 0 ? options.colour : isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+    view.colour = lap_tool_has_colour(options.colour);
     lap_calls_enter_sandbox();
     status = lap_reader_open(options.path, NULL, &trace);
     if (status != LAP_OK)

@@ -97,8 +97,7 @@ static int parse(int argc, char **argv, struct options *options)
             options->json = true;
             break;
         case 'c':
-            options->colour = strcmp(optarg, "always") == 0 ? 1 : strcmp(optarg, "never") == 0 ? 0 : -1;
-            if (options->colour < 0 && strcmp(optarg, "auto") != 0)
+            if (!lap_tool_parse_colour(optarg, &options->colour))
                 return usage("--color wants auto, always or never");
             break;
         case 'h':
@@ -136,7 +135,7 @@ static enum lap_status put(void *user, const struct tree_node *node)
 static enum lap_status show(const struct options *options, const struct lap_reader *trace)
 {
     struct position_found found;
-    bool colour = options->colour >= 0 ? options->colour : isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+    bool colour = lap_tool_has_colour(options->colour);
     struct output output = {.printer = {.out = stdout, .colour = colour},
                             .json = options->json,
                             .frames = lap_reader_summary(trace)->frames};
