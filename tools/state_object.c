@@ -61,10 +61,9 @@ static enum lap_status not_living(const struct lap_state_view *view, const struc
 
 /* ---- what belongs to it ---- */
 
-static bool add(struct lap_state_set *set, size_t number)
+static void add(struct lap_state_set *set, size_t number)
 {
     set->numbers[set->count++] = number;
-    return true;
 }
 
 static bool descends(const struct shown *shown, const struct object_life *life)
