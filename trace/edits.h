@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "trace/format.h"
+#include "trace/wire.h"
 
 struct lap_reader;
 
