@@ -20,8 +20,7 @@
 struct lap_reader;
 
 enum lap_edit_kind {
-    LAP_EDIT_BEFORE,  /* a new packet in front of the packet with the ticket */
-    LAP_EDIT_DROP,    /* that packet is left out */
+    LAP_EDIT_DROP,    /* the packet with the ticket is left out */
     LAP_EDIT_INSTEAD, /* a new packet stands for it, with its flags */
     LAP_EDIT_BEHIND   /* a new packet behind it */
 };
@@ -37,12 +36,13 @@ struct lap_edit {
 
 struct lap_edits;
 
-/* For the trace of `base`, which may close before. On failure *out is NULL. */
+/* For the trace of `base`, which may close before. If that is edited, the list begins with its edits. On failure *out
+ * is NULL. */
 enum lap_status lap_edits_create(const struct lap_reader *base, struct lap_edits **out) LAP_MUST_CHECK;
 void lap_edits_destroy(struct lap_edits **edits); /* also for NULL. Behind the last of its readers */
 
-/* Copies the body. Edits of one kind at one packet keep their order; of several LAP_EDIT_DROP and LAP_EDIT_INSTEAD the
- * last one counts. LAP_ERROR_MEMORY. */
+/* Copies the body. Several LAP_EDIT_BEHIND at one packet keep their order; of LAP_EDIT_DROP and LAP_EDIT_INSTEAD there
+ * the last one counts. LAP_ERROR_MEMORY. */
 enum lap_status lap_edits_add(struct lap_edits *edits, const struct lap_edit *edit) LAP_MUST_CHECK;
 
 /* A new blob, with the next number behind those of the file; equal data give one. Copies it. LAP_ERROR_MEMORY. */
@@ -52,8 +52,8 @@ enum lap_status lap_edits_blob(struct lap_edits *edits, enum lap_blob_kind kind,
 /* The trace ends behind the packet with this ticket and its LAP_EDIT_BEHIND. The earliest end counts. */
 void lap_edits_end_at(struct lap_edits *edits, uint64_t ticket);
 
-/* Ends filling. */
-void lap_edits_seal(struct lap_edits *edits);
+/* Ends filling. LAP_ERROR_MEMORY. */
+enum lap_status lap_edits_seal(struct lap_edits *edits) LAP_MUST_CHECK;
 
 /* Of a sealed list: nothing is different. */
 bool lap_edits_are_empty(const struct lap_edits *edits);
@@ -62,11 +62,9 @@ bool lap_edits_are_empty(const struct lap_edits *edits);
 
 /* The edits of a sealed list, in the order in which a reader comes to them. */
 const struct lap_edit *lap_edits_list(const struct lap_edits *edits, size_t *out_count);
-/* The first one at this ticket or behind it; the count if there is none. */
-size_t lap_edits_find(const struct lap_edits *edits, uint64_t ticket);
 uint64_t lap_edits_last_ticket(const struct lap_edits *edits); /* UINT64_MAX: the trace ends where the file does */
 uint64_t lap_edits_blob_count(const struct lap_edits *edits);
-/* id: 0 for the first new blob. LAP_ERROR_FORMAT: of another kind. */
+/* id: 0 for the first of lap_edits_blob_count. LAP_ERROR_FORMAT: of another kind. */
 enum lap_status lap_edits_find_blob(const struct lap_edits *edits, enum lap_blob_kind kind, uint64_t id,
                                     const uint8_t **out_data, size_t *out_bytes) LAP_MUST_CHECK;
 

@@ -220,6 +220,7 @@ static enum lap_status find_end(struct lap_reader *reader, const struct lap_read
             last = header->last;
     }
     summary->raw_bytes = raw_bytes;
+    uint64_t last_edited = reader->edits ? lap_edits_last_ticket(reader->edits) : UINT64_MAX;
     bool is_orderly = source->has_end && !source->end.reason[0];
     summary->complete = is_orderly || (summary->end_note && summary->end_note->whole);
     if (!is_orderly) {
@@ -237,6 +238,7 @@ static enum lap_status find_end(struct lap_reader *reader, const struct lap_read
         reader->last_ticket = known->last_ticket;
     else if (!is_orderly)
         status = lap_dense_end(&reader->source, &reader->last_ticket);
+    reader->last_ticket = reader->last_ticket < last_edited ? reader->last_ticket : last_edited;
     summary->packets = reader->last_ticket;
     return status == LAP_OK ? lap_reader_rewind(reader) : status;
 }
@@ -265,6 +267,10 @@ static enum lap_status open_source(struct lap_reader *reader, const struct lap_r
         status = lap_reader_arrange_blobs(reader);
     if (status == LAP_OK)
         status = lap_reader_arrange_packets(reader);
+    if (reader->edits) {
+        reader->edit_list = lap_edits_list(reader->edits, &reader->edit_count);
+        reader->summary.blobs += lap_edits_blob_count(reader->edits);
+    }
     if (status == LAP_OK)
         status = read_end_note(reader, known);
     if (status == LAP_OK)
@@ -307,6 +313,12 @@ enum lap_status lap_reader_open(const char *path, const struct lap_reader_option
 enum lap_status lap_reader_open_again(const struct lap_reader *known, const struct lap_reader_options *options,
                                       struct lap_reader **out_reader)
 {
+    return lap_reader_open_edited(known, options, known ? known->edits : NULL, out_reader);
+}
+
+enum lap_status lap_reader_open_edited(const struct lap_reader *known, const struct lap_reader_options *options,
+                                       const struct lap_edits *edits, struct lap_reader **out_reader)
+{
     *out_reader = NULL;
     if (!known)
         return lap_fail(LAP_ERROR_ARGUMENT, "no trace is open");
@@ -318,6 +330,7 @@ enum lap_status lap_reader_open_again(const struct lap_reader *known, const stru
         free(reader);
         return status;
     }
+    reader->edits = edits;
     status = open_source(reader, options, known);
     if (status == LAP_OK)
         *out_reader = reader;

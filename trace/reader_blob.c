@@ -40,7 +40,7 @@ enum lap_status lap_reader_arrange_blobs(struct lap_reader *reader)
         }
         reader->blob_chunks[reader->blob_chunk_count++] = i;
     }
-    reader->summary.blobs = last;
+    reader->summary.blobs = reader->file_blobs = last;
     return LAP_OK;
 }
 
@@ -112,6 +112,8 @@ enum lap_status lap_reader_blob(struct lap_reader *reader, enum lap_blob_kind ki
     reader->run.left = 0; /* the blob is needed until the next packet, and no longer */
     if (id == 0 || id > reader->summary.blobs)
         return lap_fail(LAP_ERROR_FORMAT, "there is no blob %" PRIu64, id);
+    if (id > reader->file_blobs)
+        return lap_edits_find_blob(reader->edits, kind, id - reader->file_blobs - 1, out_data, out_bytes);
 
     /* The first chunk whose last number is not smaller; there is one, and it has the blob. */
     size_t low = 0, high = reader->blob_chunk_count - 1;

@@ -12,6 +12,7 @@
 
 #include "trace/cache.h"
 #include "trace/dictionary.h"
+#include "trace/edits.h"
 #include "trace/read_ahead.h"
 #include "trace/reader.h"
 #include "trace/source.h"
@@ -61,7 +62,15 @@ struct lap_reader {
     size_t *heap; /* of cursors that have packets left, the smallest ticket first */
     size_t heap_count;
 
-    uint64_t last_ticket; /* nothing is given out behind it */
+    uint64_t last_ticket; /* nothing is given out behind it, but for new packets */
+    uint64_t file_blobs;  /* summary.blobs without new ones */
+
+    /* trace/edits.h; NULL and 0: none. */
+    const struct lap_edits *edits;
+    const struct lap_edit *edit_list;
+    size_t edit_count, edit; /* edit: the next one */
+    uint64_t edit_ticket;    /* of that; UINT64_MAX behind the last one */
+    struct lap_packet anchor; /* the last packet of the file that was read, where it may have edits; ticket 0: none */
 
     struct lap_chunk_ref *finished; /* all its packets were given out, the last one just now */
     uint64_t next_ticket;

@@ -98,6 +98,12 @@ static void enter_frame(struct lap_reader *reader, size_t frame)
     reader->frame_end = lap_reader_frame_end(reader, frame);
 }
 
+static void enter_edit(struct lap_reader *reader, size_t edit)
+{
+    reader->edit = edit;
+    reader->edit_ticket = edit < reader->edit_count ? reader->edit_list[edit].ticket : UINT64_MAX;
+}
+
 /* Orders the streams that have packets left. */
 static void arrange_heap(struct lap_reader *reader)
 {
@@ -120,6 +126,8 @@ enum lap_status lap_reader_rewind(struct lap_reader *reader)
     reader->next_ticket = 1;
     reader->barriers = 0;
     enter_frame(reader, 0);
+    enter_edit(reader, 0);
+    reader->anchor.ticket = 0;
     reader->failed = reader->behind = LAP_OK;
     return LAP_OK;
 }
@@ -296,6 +304,7 @@ static bool begin_run(struct lap_reader *reader, struct lap_cursor *cursor, cons
         last = smaller(last, reader->cursors[reader->heap[child]].ticket - 1);
     last = smaller(last, packet->ticket + cursor->left - 2);
     last = smaller(last, chunk->header.last);
+    last = smaller(last, reader->edit_ticket - 1);
     if (last <= packet->ticket)
         return false;
     reader->run = (struct lap_run){.at = at,
@@ -358,7 +367,8 @@ static void see_marks(struct lap_reader *reader, size_t frame)
     }
 }
 
-static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet *out)
+/* The next packet of the file. */
+static enum lap_status next_of_file(struct lap_reader *reader, struct lap_packet *out)
 {
     struct lap_cursor *cursor = reader->heap_count ? &reader->cursors[reader->heap[0]] : NULL;
     if (reader->behind != LAP_OK)
@@ -411,6 +421,43 @@ static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet 
     reader->next_ticket++;
     reader->barriers += (out->flags & LAP_PACKET_BARRIER) != 0;
     return begin_run(reader, cursor, out) ? LAP_OK : step_over(reader, cursor);
+}
+
+/* The next edit, as a packet at the place of the anchor. */
+static void give_edit(struct lap_reader *reader, struct lap_packet *out)
+{
+    const struct lap_edit *edit = &reader->edit_list[reader->edit];
+    *out = reader->anchor;
+    out->command = edit->command;
+    out->flags = edit->kind == LAP_EDIT_INSTEAD ? reader->anchor.flags : edit->flags;
+    out->body = edit->body;
+    out->bytes = edit->bytes;
+    enter_edit(reader, reader->edit + 1);
+}
+
+static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet *out)
+{
+    enum lap_status status;
+    for (;;) {
+        if (reader->edit_ticket == reader->anchor.ticket) {
+            give_edit(reader, out);
+            return LAP_OK;
+        }
+        status = next_of_file(reader, out);
+        if (status != LAP_OK || out->ticket != reader->edit_ticket)
+            return status;
+        reader->anchor = *out;
+        switch (reader->edit_list[reader->edit].kind) {
+        case LAP_EDIT_BEHIND:
+            return LAP_OK;
+        case LAP_EDIT_INSTEAD:
+            give_edit(reader, out);
+            return LAP_OK;
+        case LAP_EDIT_DROP:
+            enter_edit(reader, reader->edit + 1);
+            break;
+        }
+    }
 }
 
 /* Not inlined: the quick way then does without its saved registers. */
@@ -511,6 +558,13 @@ enum lap_status lap_reader_seek(struct lap_reader *reader, uint64_t ticket)
         status = seek_in_stream(reader, &reader->cursors[i], ticket);
     arrange_heap(reader);
     reader->next_ticket = ticket;
+    for (size_t first = 0, end = reader->edit_count; first < end; enter_edit(reader, first)) {
+        size_t middle = first + (end - first) / 2;
+        if (reader->edit_list[middle].ticket < ticket)
+            first = middle + 1;
+        else
+            end = middle;
+    }
     while (ticket > reader->frame_end)
         enter_frame(reader, reader->frame + 1);
     if (status == LAP_OK)
