@@ -227,7 +227,9 @@ static int check(struct replay_options *options, struct lap_log *log)
     if (status == LAP_OK)
         status = replay_report_write(&report, &replay, stdout);
     code = status == LAP_OK ? (report.refusal[0] ? EXIT_FAILED : EXIT_GOOD)
-                            : say(log, status == LAP_ERROR_MEMORY ? EXIT_FAILED : EXIT_NO_TRACE);
+                            : say(log, status == LAP_ERROR_MEMORY     ? EXIT_FAILED
+                                       : status == LAP_ERROR_ARGUMENT ? EXIT_USAGE
+                                                                      : EXIT_NO_TRACE);
     code = end_output(log, code);
     if (!replay_close(&replay))
         _exit(code);
@@ -316,6 +318,7 @@ int main(int argc, char **argv)
     else
         code = say_in_file(&log, &options,
                            status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED
+                           : status == LAP_ERROR_ARGUMENT  ? EXIT_USAGE
                            : status == LAP_ERROR_MEMORY    ? EXIT_FAILED
                                                            : EXIT_NO_TRACE);
     finishes = replay_close(&replay);

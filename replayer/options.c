@@ -34,6 +34,9 @@ enum id {
     OPTION_READ,
     OPTION_READ_TO,
     OPTION_LIST_OBJECTS,
+    OPTION_SKIP,
+    OPTION_ONLY,
+    OPTION_AT_MOST_DRAWS,
     OPTION_THREADS,
     OPTION_MEASURE,
     OPTION_ADDRESSES,
@@ -91,6 +94,9 @@ static const struct {
     [OPTION_READ] = {"--read", "LIST", "with --stop-at: read what is in the objects of this list then (docs/cli.md)"},
     [OPTION_READ_TO] = {"--read-to", "FILE", "with --read: where that goes"},
     [OPTION_LIST_OBJECTS] = {"--list-objects", NULL, "print the objects that live where the replay ends"},
+    [OPTION_SKIP] = {"--skip", "P,…", "leave out draws, dispatches and transfers, by their positions; also all in a pass"},
+    [OPTION_ONLY] = {"--only", "P,…", "leave out all draws but these"},
+    [OPTION_AT_MOST_DRAWS] = {"--at-most-draws", "N", "leave out all draws behind the first N of the trace"},
     [OPTION_THREADS] = {"--threads", "N|all",
                         "how many threads play command buffers; default: all processors if the program had several"},
     [OPTION_MEASURE] = {"--measure", "[FILE.json]",
@@ -343,6 +349,13 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
     case OPTION_LIST_OBJECTS:
         out->list_objects = true;
         break;
+    case OPTION_SKIP:
+        return replay_positions_parse(value, &out->experiments.skip);
+    case OPTION_ONLY:
+        return replay_positions_parse(value, &out->experiments.only);
+    case OPTION_AT_MOST_DRAWS:
+        out->experiments.has_most_draws = true;
+        return parse_number("--at-most-draws", value, &out->experiments.most_draws);
     case OPTION_THREADS:
         return parse_threads(value, out);
     case OPTION_MEASURE:
@@ -506,4 +519,5 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
 void replay_options_finish(struct replay_options *options)
 {
     lap_frames_finish(&options->screenshots);
+    replay_experiments_finish(&options->experiments);
 }

@@ -10,6 +10,7 @@
 #include "base/frames.h"
 #include "base/sandbox.h"
 #include "base/status.h"
+#include "replayer/experiments.h"
 
 struct replay_displays;
 struct replay_ignore_list;
@@ -55,6 +56,7 @@ struct replay_options {
     uint64_t last_frame;                /* stop after this frame; 0: all */
     uint64_t stop_at;                   /* stop behind the packet with this ticket; 0: at none */
     const char *read_list, *read_to; /* with stop_at: the list of contents to read then, and the output; NULL: none */
+    struct replay_experiments experiments; /* what is to be different from the trace */
     bool list_objects;               /* print those that live where the replay ends */
     struct replay_reading *reading;  /* both, open; NULL: nothing is read */
     unsigned threads;                /* threads that play command buffers; 0: by the trace and the machine */

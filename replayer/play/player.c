@@ -154,6 +154,7 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
 {
     const struct lap_reader_options reader_options = {.ahead_bytes = options->ahead_bytes,
                                                       .trusts_blobs = !options->verify};
+    bool edits = replay_experiments_are_wanted(&options->experiments);
     enum lap_status status;
 
     memset(r, 0, sizeof *r);
@@ -164,7 +165,9 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     r->source =
         (struct lap_dec_source){.blob = source_blob, .handle = source_handle, .struct_id = source_struct_id, .user = r};
     replay_tables_attach(r);
-    status = lap_reader_open(options->file, &reader_options, &r->reader);
+    status = lap_reader_open(options->file, edits ? NULL : &reader_options, &r->reader);
+    if (status == LAP_OK && edits)
+        status = replay_experiments_apply(r, &reader_options);
     if (status != LAP_OK)
         return status;
     r->options.writes_all_images = lap_info_flag(lap_reader_summary(r->reader)->info, "trimmed_contents");
@@ -213,6 +216,7 @@ bool replay_close(struct replay *r)
     lap_slab_finish(&r->objects.images);
     replay_reference_check_finish(r);
     lap_reader_close(&r->reader);
+    lap_edits_destroy(&r->edits);
     /* The loader stays loaded: drivers leave thread-local data that outlives their instances. */
     memset(r, 0, sizeof *r);
     return finishes;

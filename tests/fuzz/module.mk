@@ -6,8 +6,6 @@ FUZZ_SEED ?=
 FUZZ_ARGUMENTS ?=
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROGRAMS := $(FUZZ_NAMES:%=$(BUILD)/targets/%)
-# Nothing here encodes, and compiling that takes its time.
-FUZZ_COMMON := $(filter-out %/gen_encode_structs.o %/gen_encode_commands.o,$(COMMON))
 FUZZ_FORGE := $(call object,tests/fuzz/forge.c tests/fuzz/forge_mutate.c tests/fuzz/tail.c)
 FUZZ_OBJECTS := $(FUZZ_NAMES:%=$(BUILD)/obj/tests/fuzz/fuzz_%.o) $(FUZZ_FORGE) $(BUILD)/obj/tests/fuzz/seeds.o \
 	$(call object,tests/fuzz/driver.c tests/fuzz/driver_check.c tests/fuzz/driver_video.c)
@@ -23,10 +21,10 @@ fuzz-built: $(if $(FUZZ_TARGET),$(BUILD)/targets/$(FUZZ_TARGET),$(FUZZ_PROGRAMS)
 
 # What each is about; --gc-sections does not take away the counters of code that is not used.
 $(addprefix $(BUILD)/targets/,decoder print trim): $(TOOL_COMMON) $(INSPECTOR)
-$(BUILD)/targets/trim: $(SLICE) $(BUILD)/obj/gen/gen_encode_structs.o $(BUILD)/obj/gen/gen_encode_commands.o
+$(BUILD)/targets/trim: $(SLICE)
 $(addprefix $(BUILD)/targets/,settings): $(REPLAYER) $(call object,layer/core/options.c)
 $(BUILD)/targets/print: $(call object,$(patsubst %,tests/fuzz/%_main.c,print info tree draws state))
-$(BUILD)/targets/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_FORGE) $(FUZZ_COMMON)
+$(BUILD)/targets/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_FORGE) $(COMMON)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(REPLAY_LIBS)
@@ -43,7 +41,7 @@ $(BUILD)/obj/tests/fuzz/player.o: replayer/play/player.c | $(GEN_STAMP)
 DAMAGE := $(BUILD)/tests/fuzz/damage
 DAMAGE_OBJECTS := $(patsubst %,$(BUILD)/obj/tests/fuzz/%.o,damage damage_change damage_program player info_main print_main tree_main draws_main state_main compress_main replay_main)
 $(DAMAGE): $(DAMAGE_OBJECTS) $(call object,tests/fuzz/forge.c) $(filter-out %/replayer/play/player.o,$(REPLAYER)) $(TOOL_COMMON) $(FUZZ_DRIVER) \
-		$(FUZZ_COMMON)
+		$(COMMON)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) -pie $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS)
@@ -65,7 +63,7 @@ $(BUILD)/obj/tests/fuzz/%_main.o: tools/verb_%.c | $(GEN_STAMP)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Dmain=$*_main -Dlap_calls_enter_sandbox=stay_outside $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/targets/seeds: $(BUILD)/obj/tests/fuzz/seeds.o $(BUILD)/obj/tests/fuzz/forge.o $(TOOL_COMMON) $(INSPECTOR) $(FUZZ_COMMON)
+$(BUILD)/targets/seeds: $(BUILD)/obj/tests/fuzz/seeds.o $(BUILD)/obj/tests/fuzz/forge.o $(TOOL_COMMON) $(INSPECTOR) $(COMMON)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * twins: edits that record command buffers differently: in place, or as a twin. A twin is a new command buffer of the
+ * same pool and level, which is recorded where its original is, since what that names may be gone at the submit. Submits
+ * then take it for the original. One thread.
+ */
+#ifndef LAP_INSPECTOR_EDIT_TWINS_H
+#define LAP_INSPECTOR_EDIT_TWINS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "inspector/edit/recordings.h"
+#include "inspector/position/blocks.h"
+#include "inspector/position/packet.h"
+#include "inspector/slice/recode.h"
+#include "trace/edits.h"
+
+struct twins {
+    const struct recordings *recordings;
+    struct lap_edits *edits;
+    struct position_blocks blocks;
+    struct position_packet packet;
+    struct recode recode;
+    uint64_t first_number, number; /* of command buffers; number: of the next one */
+    uint8_t *bytes;                /* of a block that is made */
+    size_t byte_count, byte_capacity;
+    uint32_t commands; /* in it */
+};
+
+/* All recordings of the trace are known. On failure it may be finished. */
+enum lap_status twins_init(struct twins *twins, const struct lap_reader *trace, const struct recordings *recordings,
+                           struct lap_edits *edits) LAP_MUST_CHECK;
+void twins_finish(struct twins *twins); /* also of a zeroed one */
+
+/* ---- a block ---- */
+
+/* Makes an empty one. */
+void twins_begin(struct twins *twins);
+/* Adds commands as bytes of a block. */
+enum lap_status twins_add(struct twins *twins, const uint8_t *data, size_t bytes, uint32_t commands) LAP_MUST_CHECK;
+/* Adds a vkCmdExecuteCommands. */
+enum lap_status twins_add_execution(struct twins *twins, uint32_t count, const uint64_t *buffers) LAP_MUST_CHECK;
+
+/* Makes the block that a recording holds without the commands with these numbers, which ascend, and with these command
+ * buffers (all that it executes) in its executions. NULL: as they are. */
+enum lap_status twins_make(struct twins *twins, const struct recording *recording, const uint32_t *dropped,
+                           size_t dropped_count, const uint64_t *executed) LAP_MUST_CHECK;
+
+/* ---- edits ---- */
+
+/* The made block is what the command buffer holds. */
+enum lap_status twins_replace(struct twins *twins, const struct recording *recording) LAP_MUST_CHECK;
+/* The made block is what a new command buffer holds, whose number is *out. LAP_ERROR_LIMIT: too many. */
+enum lap_status twins_put(struct twins *twins, const struct recording *recording, uint64_t *out) LAP_MUST_CHECK;
+
+/* A command buffer of a submit. */
+struct twins_use {
+    uint64_t ticket; /* of the submit */
+    uint32_t batch, buffer;
+    uint64_t number; /* the command buffer that it is to have */
+};
+/* All of one submit. */
+enum lap_status twins_submit(struct twins *twins, const struct twins_use *uses, size_t count) LAP_MUST_CHECK;
+
+#endif
