@@ -161,8 +161,8 @@ enum lap_status lap_edits_seal(struct lap_edits *edits)
     for (size_t i = 0; i < edits->count; i++) {
         const struct lap_edit *edit = &edits->entries[i].edit;
         const struct lap_edit *next = i + 1 < edits->count ? &edits->entries[i + 1].edit : NULL;
-        if (edit->ticket > edits->last_ticket || (edit->kind != LAP_EDIT_BEHIND && next &&
-                                                  next->ticket == edit->ticket && next->kind != LAP_EDIT_BEHIND))
+        if (edit->ticket > edits->last_ticket ||
+            (edit->kind != LAP_EDIT_BEHIND && next && next->ticket == edit->ticket && next->kind != LAP_EDIT_BEHIND))
             continue;
         edits->list[count++] = *edit;
     }

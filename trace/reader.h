@@ -44,9 +44,9 @@ enum lap_status lap_reader_open(const char *path, const struct lap_reader_option
 enum lap_status lap_reader_open_again(const struct lap_reader *reader, const struct lap_reader_options *options,
                                       struct lap_reader **out_reader) LAP_MUST_CHECK;
 struct lap_edits;
-/* The same, but its packets and blobs are the edited ones (trace/edits.h): sealed edits of this trace, which outlive the
- * reader. lap_reader_open_again of an edited reader has its edits. New packets share the ticket of a packet of the file,
- * and lap_reader_seek goes to that. */
+/* The same, but its packets and blobs are the edited ones (trace/edits.h): sealed edits of this trace, which outlive
+ * the reader. lap_reader_open_again of an edited reader has its edits. New packets share the ticket of a packet of the
+ * file, and lap_reader_seek goes to that. */
 enum lap_status lap_reader_open_edited(const struct lap_reader *base, const struct lap_reader_options *options,
                                        const struct lap_edits *edits, struct lap_reader **out_reader) LAP_MUST_CHECK;
 void lap_reader_close(struct lap_reader **reader);

@@ -68,8 +68,8 @@ struct lap_reader {
     /* trace/edits.h; NULL and 0: none. */
     const struct lap_edits *edits;
     const struct lap_edit *edit_list;
-    size_t edit_count, edit; /* edit: the next one */
-    uint64_t edit_ticket;    /* of that; UINT64_MAX behind the last one */
+    size_t edit_count, edit;  /* edit: the next one */
+    uint64_t edit_ticket;     /* of that; UINT64_MAX behind the last one */
     struct lap_packet anchor; /* the last packet of the file that was read, where it may have edits; ticket 0: none */
 
     struct lap_chunk_ref *finished; /* all its packets were given out, the last one just now */

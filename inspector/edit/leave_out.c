@@ -284,8 +284,8 @@ static struct variant *decide(struct work *w, struct recording *recording, const
 {
     const struct leave_out_options *options = w->options;
     bool drops_draws = (options->only_count && !place->only.whole) || is_past_most(w);
-    bool ends_here = options->has_most_draws && w->draws < options->most_draws &&
-                     options->most_draws - w->draws < recording->draws;
+    bool ends_here =
+        options->has_most_draws && w->draws < options->most_draws && options->most_draws - w->draws < recording->draws;
 
     if (!selection_is_empty(place->skip) || !selection_is_empty(place->only) || ends_here)
         return decide_each(w, recording, place);
@@ -300,8 +300,7 @@ static struct variant *decide(struct work *w, struct recording *recording, const
 static enum lap_status add_use(struct work *w, const struct trace_call *call, uint32_t batch, uint32_t buffer,
                                uint64_t number, const struct variant *variant)
 {
-    if (w->out_of_memory ||
-        (variant && !lap_array_grow(&w->uses, sizeof *w->uses, &w->use_capacity, w->use_count + 1)))
+    if (w->out_of_memory || (variant && !lap_array_grow(&w->uses, sizeof *w->uses, &w->use_capacity, w->use_count + 1)))
         return no_memory();
     if (!variant)
         return LAP_OK;
@@ -375,8 +374,6 @@ static enum lap_status check_found(const struct lap_reader *trace, const struct 
         if (position_is_command(&found.position))
             return lap_fail(LAP_ERROR_ARGUMENT, "%s is %s, which is no %s", position_text(&selected->given, text),
                             gen_command_names[found.places[found.place_count - 1].id], what);
-        if (!found.is_submit && found.position.count != POSITION_FRAME)
-            return lap_fail(LAP_ERROR_ARGUMENT, "%s is no submit", position_text(&selected->given, text));
     }
     return LAP_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leave_out: edits that leave draws and other work of a trace out. Everything else stays: state, barriers, render passes
- * with their clears. A command that is left out in one submit stays in the others, also where these run the same
+ * leave_out: edits that leave draws and other work of a trace out. Everything else stays: state, barriers, render
+ * passes with their clears. A command that is left out in one submit stays in the others, also where these run the same
  * recording. One thread.
  */
 #ifndef LAP_INSPECTOR_EDIT_LEAVE_OUT_H

@@ -118,8 +118,7 @@ enum lap_status recordings_visit_in_block(struct recordings *r, const struct tra
 {
     struct recorded_command mine = {.number = call->index, .command = (uint16_t)call->command};
     enum recorded_kind kind;
-    enum lap_status status =
-        r->current && r->current->blob == call->block ? LAP_OK : begin_block(r, call->block);
+    enum lap_status status = r->current && r->current->blob == call->block ? LAP_OK : begin_block(r, call->block);
 
     if (status == LAP_OK && call->command == GEN_vkBeginCommandBuffer) {
         const VkCommandBufferBeginInfo *info = ((const struct gen_args_vkBeginCommandBuffer *)call->args)->pBeginInfo;

@@ -19,6 +19,7 @@ static int compare(const void *left, const void *right)
 enum lap_status selection_init(struct selection *selection, const struct lap_reader *trace,
                                const struct position *positions, size_t count)
 {
+    char text[POSITION_TEXT_BYTES];
     struct position_found found;
 
     *selection = (struct selection){.at = calloc(count + 1, sizeof *selection->at)};
@@ -28,6 +29,9 @@ enum lap_status selection_init(struct selection *selection, const struct lap_rea
         const struct position *position = &positions[selection->count];
         if (position->of_packet) {
             enum lap_status status = position_find(trace, position, &found);
+            if (status == LAP_OK && !found.is_submit)
+                status = lap_fail(LAP_ERROR_ARGUMENT, "%s is no submit, and no command buffer that is submitted",
+                                  position_text(position, text));
             if (status != LAP_OK)
                 return status;
         }

@@ -24,7 +24,8 @@ struct selection {
     size_t count;
 };
 
-/* Finds positions of packets. LAP_ERROR_ARGUMENT, with a sentence: the trace has no such packet. */
+/* Finds positions of packets. LAP_ERROR_ARGUMENT, with a sentence: the trace has no such packet, or it is no submit and
+ * not submitted. */
 enum lap_status selection_init(struct selection *selection, const struct lap_reader *trace,
                                const struct position *positions, size_t count) LAP_MUST_CHECK;
 void selection_finish(struct selection *selection); /* also of a zeroed one */

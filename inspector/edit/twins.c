@@ -66,8 +66,7 @@ static enum lap_status encode_execution(struct twins *twins, uint32_t count, con
     struct lap_enc *enc = &twins->recode.enc;
     VkCommandBuffer *handles = calloc((size_t)count + 1, sizeof(VkCommandBuffer));
     uint32_t number = 0;
-    enum lap_status status =
-        handles ? recode_number(&twins->recode, GEN_vkCmdExecuteCommands, &number) : no_memory();
+    enum lap_status status = handles ? recode_number(&twins->recode, GEN_vkCmdExecuteCommands, &number) : no_memory();
 
     for (uint32_t i = 0; i < count && status == LAP_OK; i++) {
         handles[i] = gen_VkCommandBuffer(buffers[i]);
@@ -154,9 +153,7 @@ static enum lap_status add_encoded(struct twins *twins, uint64_t ticket, enum la
     const struct lap_enc *enc = &twins->recode.enc;
     enum lap_status status = recode_status(&twins->recode);
 
-    return status == LAP_OK
-               ? add_edit(twins, ticket, kind, command, enc->base, (size_t)(enc->p - enc->base))
-               : status;
+    return status == LAP_OK ? add_edit(twins, ticket, kind, command, enc->base, (size_t)(enc->p - enc->base)) : status;
 }
 
 static enum lap_status add_block(struct twins *twins, const struct recording *recording, uint64_t command_buffer,
@@ -181,16 +178,14 @@ enum lap_status twins_replace(struct twins *twins, const struct recording *recor
 
 enum lap_status twins_put(struct twins *twins, const struct recording *recording, uint64_t *out)
 {
-    const struct recorded_allocation *allocation =
-        recordings_allocation(twins->recordings, recording->command_buffer);
+    const struct recorded_allocation *allocation = recordings_allocation(twins->recordings, recording->command_buffer);
     VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                         .commandBufferCount = 1};
     VkCommandBuffer commands = gen_VkCommandBuffer(twins->number);
     enum lap_status status;
 
     if (!allocation)
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "nothing allocates VkCommandBuffer:%" PRIu64,
-                        recording->command_buffer);
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "nothing allocates VkCommandBuffer:%" PRIu64, recording->command_buffer);
     if (twins->number - twins->first_number >= MOST_TWINS)
         return lap_fail(LAP_ERROR_LIMIT, "more than %u command buffers would be recorded twice", MOST_TWINS);
     info.commandPool = gen_VkCommandPool(allocation->pool);

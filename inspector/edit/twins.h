@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * twins: edits that record command buffers differently: in place, or as a twin. A twin is a new command buffer of the
- * same pool and level, which is recorded where its original is, since what that names may be gone at the submit. Submits
- * then take it for the original. One thread.
+ * same pool and level, which is recorded where its original is, since what that names may be gone at the submit.
+ * Submits then take it for the original. One thread.
  */
 #ifndef LAP_INSPECTOR_EDIT_TWINS_H
 #define LAP_INSPECTOR_EDIT_TWINS_H

@@ -111,6 +111,8 @@ static enum lap_status see_submit(struct search *search, const struct trace_call
             return LAP_OK;
     } else if (!search->found) {
         return LAP_OK;
+    } else if (call->packet->ticket != search->out->ticket) {
+        return LAP_END; /* the packet was in front of this one, and is no submit */
     }
     take_submit(search, call);
     if (search->number)

@@ -98,7 +98,7 @@ struct replay {
     struct replay_options options;
     const struct lap_log *log;
     struct lap_reader *reader;
-    struct lap_edits *edits; /* of the reader: experiments.h; NULL: the trace is as it was recorded */
+    struct lap_edits *edits;           /* of the reader: experiments.h; NULL: the trace is as it was recorded */
     struct lap_dictionary *dictionary; /* codegen/support/dictionary.h */
     struct replay_position at;
     struct lap_arena arena; /* arguments of the current packet or block command */
