@@ -10,7 +10,7 @@
 #include "base/frames.h"
 #include "base/sandbox.h"
 #include "base/status.h"
-#include "replayer/experiments.h"
+#include "replayer/core/experiments.h"
 
 struct replay_displays;
 struct replay_ignore_list;

@@ -3,8 +3,8 @@
  * experiments: what a user wants to be different from the trace. All of it becomes edits (trace/edits.h) before
  * anything plays, so the rest of the replay sees an ordinary trace. One thread.
  */
-#ifndef LAP_REPLAYER_EXPERIMENTS_H
-#define LAP_REPLAYER_EXPERIMENTS_H
+#ifndef LAP_REPLAYER_CORE_EXPERIMENTS_H
+#define LAP_REPLAYER_CORE_EXPERIMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "replayer/experiments.h"
+#include "replayer/core/experiments.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
