@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "inspector/edit/recode.h"
 #include "inspector/edit/recordings.h"
 #include "inspector/position/blocks.h"
 #include "inspector/position/packet.h"
-#include "inspector/slice/recode.h"
 #include "trace/edits.h"
 
 struct twins {

@@ -13,8 +13,8 @@
 #include "base/map.h"
 #include "base/status.h"
 #include "gen_ids.h"
+#include "inspector/edit/recode.h"
 #include "inspector/position/find.h"
-#include "inspector/slice/recode.h"
 #include "inspector/slice/scopes.h"
 
 struct cut_draw {

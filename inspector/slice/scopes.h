@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "inspector/slice/recode.h"
+#include "inspector/edit/recode.h"
 
 enum scope_kind {
     SCOPE_RENDER_PASS,

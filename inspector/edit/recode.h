@@ -3,8 +3,8 @@
  * recode: encodes commands again that were decoded with indices for handles. The encoder looks handles up in tables, in
  * which each handle of recode_know has its own index. One thread.
  */
-#ifndef LAP_INSPECTOR_SLICE_RECODE_H
-#define LAP_INSPECTOR_SLICE_RECODE_H
+#ifndef LAP_INSPECTOR_EDIT_RECODE_H
+#define LAP_INSPECTOR_EDIT_RECODE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/slice/recode.h"
+#include "inspector/edit/recode.h"
 
 #include "codegen/support/walk.h"
 #include "gen_reflect.h"
