@@ -62,6 +62,7 @@ struct lap_packet {
     uint32_t chunk_byte;  /* where its body begins in that chunk, unpacked */
     const uint8_t *body;
     size_t bytes;
+    bool is_new; /* it is not in the file: LAP_EDIT_BEHIND */
 };
 
 /* Waits until all has been read ahead, or as much as ahead_bytes allow: then false. */

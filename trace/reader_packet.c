@@ -432,6 +432,7 @@ static void give_edit(struct lap_reader *reader, struct lap_packet *out)
     out->flags = edit->kind == LAP_EDIT_INSTEAD ? reader->anchor.flags : edit->flags;
     out->body = edit->body;
     out->bytes = edit->bytes;
+    out->is_new = edit->kind == LAP_EDIT_BEHIND;
     enter_edit(reader, reader->edit + 1);
 }
 

@@ -441,7 +441,7 @@ static enum lap_status edit_recording(struct work *w, const struct recording *re
 
     if (!variants || !variants->first)
         return LAP_OK;
-    if (!variants->original && !variants->first->next) {
+    if (!variants->original && !variants->first->next && !recording->is_new) {
         variants->first->number = recording->command_buffer;
         if (!is_changed(recording, variants->first))
             return LAP_OK;
@@ -467,7 +467,7 @@ static enum lap_status edit_submits(struct work *w)
     for (size_t i = 0, end; i < count && status == LAP_OK; i = end) {
         for (end = i + 1; end < count && uses[end].ticket == uses[i].ticket;)
             end++;
-        status = twins_submit(&w->twins, uses + i, end - i);
+        status = twins_submit(&w->twins, uses + i, end - i, false);
     }
     free(uses);
     return status;

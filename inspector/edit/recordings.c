@@ -157,7 +157,7 @@ static enum lap_status allocate(struct recordings *r, const struct gen_args_vkAl
     return LAP_OK;
 }
 
-static enum lap_status record(struct recordings *r, const struct gen_args_lapilliBlock *args, uint64_t ticket)
+static enum lap_status record(struct recordings *r, const struct gen_args_lapilliBlock *args, const struct lap_packet *packet)
 {
     uint64_t number = gen_u64_VkCommandBuffer(args->commandBuffer);
     const struct recorded_block *block = lap_map_get(&r->blocks, args->block);
@@ -169,7 +169,7 @@ static enum lap_status record(struct recordings *r, const struct gen_args_lapill
     if (!recording || !lap_array_grow(&r->all, sizeof(struct recording *), &r->capacity, r->count + 1))
         return no_memory();
     *recording = (struct recording){
-        .ticket = ticket, .command_buffer = number, .block = block, .draws = block->draws, .works = block->works};
+        .ticket = packet->ticket, .is_new = packet->is_new, .command_buffer = number, .block = block, .draws = block->draws, .works = block->works};
     if (block->executed_count)
         recording->executed = lap_arena_alloc(&r->arena, block->executed_count * sizeof(struct recording *),
                                               _Alignof(struct recording *));
@@ -192,7 +192,7 @@ enum lap_status recordings_visit(struct recordings *recordings, const struct tra
 {
     if (call->command == GEN_vkAllocateCommandBuffers)
         return allocate(recordings, call->args);
-    return call->command == GEN_lapilliBlock ? record(recordings, call->args, call->packet->ticket) : LAP_OK;
+    return call->command == GEN_lapilliBlock ? record(recordings, call->args, call->packet) : LAP_OK;
 }
 
 struct recording *recordings_held(const struct recordings *recordings, uint64_t command_buffer)

@@ -45,6 +45,7 @@ struct recorded_block {
 
 struct recording {
     uint64_t ticket; /* of its lapilliBlock */
+    bool is_new;     /* edits have added that: it can't be replaced */
     uint64_t command_buffer;
     const struct recorded_block *block;
     struct recording **executed; /* block->executed_count; NULL: not recorded, or too many are in one another */

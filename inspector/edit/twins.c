@@ -77,17 +77,24 @@ static enum lap_status encode_execution(struct twins *twins, uint32_t count, con
         gen_encode_vkCmdExecuteCommands(enc, count, handles);
     }
     free(handles);
-    return status == LAP_OK ? recode_status(&twins->recode) : status;
+    return status;
+}
+
+enum lap_status twins_add_encoded(struct twins *twins, uint32_t commands)
+{
+    const struct lap_enc *enc = &twins->recode.enc;
+    enum lap_status status = recode_status(&twins->recode);
+
+    return status == LAP_OK ? twins_add(twins, enc->base, (size_t)(enc->p - enc->base), commands) : status;
 }
 
 enum lap_status twins_add_execution(struct twins *twins, uint32_t count, const uint64_t *buffers)
 {
-    const struct lap_enc *enc = &twins->recode.enc;
     enum lap_status status;
 
     lap_enc_reset(&twins->recode.enc);
     status = encode_execution(twins, count, buffers);
-    return status == LAP_OK ? twins_add(twins, enc->base, (size_t)(enc->p - enc->base), 1) : status;
+    return status == LAP_OK ? twins_add_encoded(twins, 1) : status;
 }
 
 /* The command buffers of the recording's next execution. */
@@ -148,7 +155,7 @@ static enum lap_status add_edit(struct twins *twins, uint64_t ticket, enum lap_e
     return status == LAP_OK ? lap_edits_add(twins->edits, &edit) : status;
 }
 
-static enum lap_status add_encoded(struct twins *twins, uint64_t ticket, enum lap_edit_kind kind, uint32_t command)
+enum lap_status twins_add_packet(struct twins *twins, uint64_t ticket, enum lap_edit_kind kind, uint32_t command)
 {
     const struct lap_enc *enc = &twins->recode.enc;
     enum lap_status status = recode_status(&twins->recode);
@@ -196,14 +203,65 @@ enum lap_status twins_put(struct twins *twins, const struct recording *recording
     lap_enc_reset(&twins->recode.enc);
     gen_encode_vkAllocateCommandBuffers(&twins->recode.enc, gen_VkDevice(allocation->device), &info, &commands,
                                         VK_SUCCESS);
-    status = add_encoded(twins, recording->ticket, LAP_EDIT_BEHIND, GEN_vkAllocateCommandBuffers);
+    status = twins_add_packet(twins, recording->ticket, LAP_EDIT_BEHIND, GEN_vkAllocateCommandBuffers);
     if (status == LAP_OK)
         status = add_block(twins, recording, twins->number, LAP_EDIT_BEHIND);
     *out = twins->number++;
     return status;
 }
 
+enum lap_status twins_copy_executed(struct twins *twins, const struct recording *recording, uint64_t **out)
+{
+    size_t count = recording->block->executed_count;
+    uint64_t *executed = *out = calloc(count + 1, sizeof *executed);
+    enum lap_status status = executed ? LAP_OK : no_memory();
+
+    for (size_t i = 0; i < count && status == LAP_OK; i++) {
+        const struct recording *inner = recording->executed[i];
+        executed[i] = twins->recordings->executed[recording->block->first_executed + i];
+        if (inner && !inner->block->simultaneous)
+            status = twins_copy(twins, inner, &executed[i]);
+    }
+    return status;
+}
+
+enum lap_status twins_copy(struct twins *twins, const struct recording *recording, uint64_t *out)
+{
+    uint64_t *executed = NULL;
+    enum lap_status status = twins_copy_executed(twins, recording, &executed);
+
+    if (status == LAP_OK)
+        status = twins_make(twins, recording, NULL, 0, executed);
+    free(executed);
+    return status == LAP_OK ? twins_put(twins, recording, out) : status;
+}
+
 /* ---- submits ---- */
+
+static void shorten_chain(const void *chain, uint32_t buffers)
+{
+    for (const VkBaseInStructure *c = chain; c; c = c->pNext)
+        if (c->sType == VK_STRUCTURE_TYPE_DEVICE_GROUP_SUBMIT_INFO) {
+            VkDeviceGroupSubmitInfo *info = (VkDeviceGroupSubmitInfo *)(uintptr_t)c;
+            if (info->commandBufferCount > buffers)
+                info->commandBufferCount = buffers;
+        }
+}
+
+void twins_shorten(uint32_t command, void *args, uint32_t batch, uint32_t buffer)
+{
+    if (command == GEN_vkQueueSubmit) {
+        struct gen_args_vkQueueSubmit *a = args;
+        VkSubmitInfo *info = (VkSubmitInfo *)(uintptr_t)&a->pSubmits[batch];
+        a->submitCount = batch + 1;
+        info->commandBufferCount = buffer + 1;
+        shorten_chain(info->pNext, buffer + 1);
+    } else {
+        struct gen_args_vkQueueSubmit2 *a = args;
+        a->submitCount = batch + 1;
+        ((VkSubmitInfo2 *)(uintptr_t)&a->pSubmits[batch])->commandBufferInfoCount = buffer + 1;
+    }
+}
 
 /* Puts other command buffers into decoded parameters: the decoder's memory, so we may change it. */
 static void put_buffers(uint32_t command, const void *args, const struct twins_use *use)
@@ -219,9 +277,9 @@ static void put_buffers(uint32_t command, const void *args, const struct twins_u
     }
 }
 
-enum lap_status twins_submit(struct twins *twins, const struct twins_use *uses, size_t count)
+enum lap_status twins_submit(struct twins *twins, const struct twins_use *uses, size_t count, bool ends)
 {
-    const void *args = twins->packet.args.bytes;
+    void *args = twins->packet.args.bytes;
     struct lap_enc *enc = &twins->recode.enc;
     enum lap_status status = position_packet_read(&twins->packet, uses->ticket);
     uint32_t command = twins->packet.command;
@@ -230,6 +288,8 @@ enum lap_status twins_submit(struct twins *twins, const struct twins_use *uses, 
         return status;
     for (size_t i = 0; i < count; i++)
         put_buffers(command, args, &uses[i]);
+    if (ends)
+        twins_shorten(command, args, uses[count - 1].batch, uses[count - 1].buffer);
     lap_enc_reset(enc);
     recode_know_all(&twins->recode, command, args);
     if (command == GEN_vkQueueSubmit) {
@@ -239,5 +299,5 @@ enum lap_status twins_submit(struct twins *twins, const struct twins_use *uses, 
         const struct gen_args_vkQueueSubmit2 *a = args;
         gen_encode_vkQueueSubmit2(enc, a->queue, a->submitCount, a->pSubmits, a->fence);
     }
-    return add_encoded(twins, uses->ticket, LAP_EDIT_INSTEAD, command);
+    return twins_add_packet(twins, uses->ticket, LAP_EDIT_INSTEAD, command);
 }

@@ -7,6 +7,7 @@
 #ifndef LAP_INSPECTOR_EDIT_TWINS_H
 #define LAP_INSPECTOR_EDIT_TWINS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,8 @@ void twins_finish(struct twins *twins); /* also of a zeroed one */
 void twins_begin(struct twins *twins);
 /* Adds commands as bytes of a block. */
 enum lap_status twins_add(struct twins *twins, const uint8_t *data, size_t bytes, uint32_t commands) LAP_MUST_CHECK;
+/* Adds the commands that twins->recode has encoded, each behind its number. */
+enum lap_status twins_add_encoded(struct twins *twins, uint32_t commands) LAP_MUST_CHECK;
 /* Adds a vkCmdExecuteCommands. */
 enum lap_status twins_add_execution(struct twins *twins, uint32_t count, const uint64_t *buffers) LAP_MUST_CHECK;
 
@@ -55,13 +58,26 @@ enum lap_status twins_replace(struct twins *twins, const struct recording *recor
 /* The made block is what a new command buffer holds, whose number is *out. LAP_ERROR_LIMIT: too many. */
 enum lap_status twins_put(struct twins *twins, const struct recording *recording, uint64_t *out) LAP_MUST_CHECK;
 
+/* The same commands in a new command buffer. Where those that it executes may not be in two, they are copied, too. */
+enum lap_status twins_copy(struct twins *twins, const struct recording *recording, uint64_t *out) LAP_MUST_CHECK;
+/* The command buffers that a copy executes, block->executed_count; the caller frees *out. */
+enum lap_status twins_copy_executed(struct twins *twins, const struct recording *recording,
+                                    uint64_t **out) LAP_MUST_CHECK;
+
+/* The packet that twins->recode has encoded. */
+enum lap_status twins_add_packet(struct twins *twins, uint64_t ticket, enum lap_edit_kind kind,
+                                 uint32_t command) LAP_MUST_CHECK;
+
 /* A command buffer of a submit. */
 struct twins_use {
     uint64_t ticket; /* of the submit */
     uint32_t batch, buffer;
     uint64_t number; /* the command buffer that it is to have */
 };
-/* All of one submit. */
-enum lap_status twins_submit(struct twins *twins, const struct twins_use *uses, size_t count) LAP_MUST_CHECK;
+/* All of one submit. ends: nothing of it stays behind the last one. */
+enum lap_status twins_submit(struct twins *twins, const struct twins_use *uses, size_t count, bool ends) LAP_MUST_CHECK;
+
+/* Removes from a decoded vkQueueSubmit or vkQueueSubmit2 everything behind a command buffer. */
+void twins_shorten(uint32_t command, void *args, uint32_t batch, uint32_t buffer);
 
 #endif

@@ -4,6 +4,7 @@
 #include "gen_decode.h"
 #include "gen_encode.h"
 #include "gen_encode_block.h"
+#include "inspector/edit/twins.h"
 
 void cut_draw_init(struct cut_draw *draw, const struct position_found *at, const struct lap_dictionary *dictionary,
                    uint64_t first_number)
@@ -148,36 +149,11 @@ enum lap_status cut_draw_end(struct cut_draw *draw, unsigned place, const void *
 
 /* ---- the submit ---- */
 
-static void shorten_chain(const void *chain, uint32_t buffers)
-{
-    for (const VkBaseInStructure *c = chain; c; c = c->pNext)
-        if (c->sType == VK_STRUCTURE_TYPE_DEVICE_GROUP_SUBMIT_INFO) {
-            VkDeviceGroupSubmitInfo *info = (VkDeviceGroupSubmitInfo *)(uintptr_t)c;
-            if (info->commandBufferCount > buffers)
-                info->commandBufferCount = buffers;
-        }
-}
-
-void cut_draw_shorten(const struct position_found *at, uint32_t command, void *args)
-{
-    if (command == GEN_vkQueueSubmit) {
-        struct gen_args_vkQueueSubmit *a = args;
-        VkSubmitInfo *info = (VkSubmitInfo *)(uintptr_t)&a->pSubmits[at->batch];
-        a->submitCount = at->batch + 1;
-        info->commandBufferCount = at->buffer + 1;
-        shorten_chain(info->pNext, at->buffer + 1);
-    } else {
-        struct gen_args_vkQueueSubmit2 *a = args;
-        a->submitCount = at->batch + 1;
-        ((VkSubmitInfo2 *)(uintptr_t)&a->pSubmits[at->batch])->commandBufferInfoCount = at->buffer + 1;
-    }
-}
-
 enum lap_status cut_draw_submit(struct cut_draw *draw, uint32_t command, void *args)
 {
     VkCommandBuffer commands = gen_VkCommandBuffer(draw->buffers[0].number);
 
-    cut_draw_shorten(draw->at, command, args);
+    twins_shorten(command, args, draw->at->batch, draw->at->buffer);
     lap_enc_reset(&draw->recode.enc);
     recode_know_all(&draw->recode, command, args);
     if (command == GEN_vkQueueSubmit) {

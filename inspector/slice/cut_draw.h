@@ -15,7 +15,7 @@
 #include "gen_ids.h"
 #include "inspector/edit/recode.h"
 #include "inspector/position/find.h"
-#include "inspector/slice/scopes.h"
+#include "inspector/edit/scopes.h"
 
 struct cut_draw {
     const struct position_found *at;
@@ -51,8 +51,5 @@ enum lap_status cut_draw_end(struct cut_draw *draw, unsigned place, const void *
 /* The submit without everything behind the command buffer, and with the new one: its body, in draw->recode.enc. args:
  * decoded, which change. */
 enum lap_status cut_draw_submit(struct cut_draw *draw, uint32_t command, void *args) LAP_MUST_CHECK;
-
-/* Removes from a decoded vkQueueSubmit or vkQueueSubmit2 everything behind a command buffer. */
-void cut_draw_shorten(const struct position_found *at, uint32_t command, void *args);
 
 #endif

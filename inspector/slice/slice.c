@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the trace up to the end of the part, and notes the objects and effects of each packet. */
+#include "inspector/edit/twins.h"
 #include "inspector/slice/slice.h"
 
 #include <inttypes.h>
@@ -347,7 +348,8 @@ static enum lap_status visit(void *state, const struct trace_call *call)
     if (s->block_now)
         slice_end_block(s);
     if (s->draw.at && ticket == s->draw.at->ticket)
-        cut_draw_shorten(s->draw.at, call->command, (void *)(uintptr_t)call->args); /* no pass visits it */
+        twins_shorten(call->command, (void *)(uintptr_t)call->args, s->draw.at->batch, 
+                      s->draw.at->buffer); /* no pass visits it */
     s->names.count = s->subjects.count = s->doing.count = 0;
     slice_walk(s, call->command, call->args, NULL);
     see_subjects(s, call, ticket);

@@ -32,6 +32,8 @@ struct attachment {
     uint64_t image;                /* 0: not known */
     VkFormat format;               /* VK_FORMAT_UNDEFINED: not known */
     VkImageSubresourceRange range; /* of the view; levelCount 0: not known */
+    VkImageLayout layout;          /* in which the render pass leaves it; of the stencil stencil_layout */
+    VkImageLayout stencil_layout;
 };
 
 const char *attachment_role_name(enum attachment_role role); /* "color" */

@@ -62,7 +62,7 @@ static bool parse_numbers(const char *text, unsigned count, uint64_t *out)
     return *text == 0;
 }
 
-static bool parse_line(const char *line, struct content *out)
+bool contents_parse_line(const char *line, struct content *out)
 {
     uint64_t n[6];
 
@@ -94,7 +94,7 @@ enum lap_status contents_read_list(FILE *from, struct contents *contents)
     for (size_t number = 1; fgets(line, sizeof line, from); number++) {
         struct content content;
         line[strcspn(line, "\n")] = 0;
-        if (!parse_line(line, &content))
+        if (!contents_parse_line(line, &content))
             return lap_fail(LAP_ERROR_ARGUMENT, "line %zu names nothing that can be read: \"%.60s\"", number, line);
         if (contents_add(contents, &content) != LAP_OK)
             return LAP_ERROR_MEMORY;

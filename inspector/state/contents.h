@@ -57,6 +57,9 @@ enum lap_status contents_write_list(const struct contents *contents, FILE *to) L
 /* Adds the lines of a list. LAP_ERROR_ARGUMENT with the invalid line, LAP_ERROR_IO, LAP_ERROR_MEMORY. */
 enum lap_status contents_read_list(FILE *from, struct contents *contents) LAP_MUST_CHECK;
 
+/* A line without its end. False: it names nothing that can be read. */
+bool contents_parse_line(const char *line, struct content *out);
+
 /* ---- answers ---- */
 
 struct contents_answer {

@@ -251,23 +251,42 @@ static enum lap_status see_framebuffer(struct creation_facts *facts, const struc
 COPY_ATTACHMENTS(copy_references, VkAttachmentReference)
 COPY_ATTACHMENTS(copy_references2, VkAttachmentReference2)
 
-#define SEE_RENDER_PASS(name, args_type, info_type, copy)                                                              \
+static VkImageLayout stencil_layout(const VkAttachmentDescription *attachment)
+{
+    return attachment->finalLayout;
+}
+
+static VkImageLayout stencil_layout2(const VkAttachmentDescription2 *attachment)
+{
+    for (const VkBaseInStructure *c = attachment->pNext; c; c = c->pNext)
+        if (c->sType == VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT)
+            return ((const VkAttachmentDescriptionStencilLayout *)c)->stencilFinalLayout;
+    return attachment->finalLayout;
+}
+
+#define SEE_RENDER_PASS(name, args_type, info_type, copy, stencil)                                                           \
     static enum lap_status name(struct creation_facts *facts, const struct args_type *args)                            \
     {                                                                                                                  \
         const info_type *info = args->pCreateInfo;                                                                     \
         struct fact_render_pass *fact = alloc(facts, 1, sizeof *fact);                                                 \
         struct fact_subpass *subpasses;                                                                                \
         VkFormat *formats;                                                                                             \
+        VkImageLayout *layouts, *stencil_layouts;                                                                      \
         if (!fact || !info || !args->pRenderPass)                                                                      \
             return fact ? LAP_OK : no_memory();                                                                        \
         fact->attachment_count = info->pAttachments ? info->attachmentCount : 0;                                       \
         fact->subpass_count = info->pSubpasses ? info->subpassCount : 0;                                               \
         fact->formats = formats = alloc(facts, fact->attachment_count, sizeof *formats);                               \
         fact->subpasses = subpasses = alloc(facts, fact->subpass_count, sizeof *subpasses);                            \
-        if (!formats || !subpasses)                                                                                    \
+        fact->layouts = layouts = alloc(facts, fact->attachment_count, sizeof *layouts);                               \
+        fact->stencil_layouts = stencil_layouts = alloc(facts, fact->attachment_count, sizeof *layouts);               \
+        if (!formats || !subpasses || !layouts || !stencil_layouts)                                                    \
             return no_memory();                                                                                        \
-        for (uint32_t i = 0; i < fact->attachment_count; i++)                                                          \
+        for (uint32_t i = 0; i < fact->attachment_count; i++) {                                                        \
             formats[i] = info->pAttachments[i].format;                                                                 \
+            layouts[i] = info->pAttachments[i].finalLayout;                                                            \
+            stencil_layouts[i] = stencil(&info->pAttachments[i]);                                                      \
+        }                                                                                                              \
         for (uint32_t i = 0; i < fact->subpass_count; i++) {                                                           \
             const __typeof__(*info->pSubpasses) *from = &info->pSubpasses[i];                                          \
             struct fact_subpass *to = &subpasses[i];                                                                   \
@@ -284,8 +303,8 @@ COPY_ATTACHMENTS(copy_references2, VkAttachmentReference2)
         }                                                                                                              \
         return put(facts, RENDER_PASSES, gen_u64_VkRenderPass(*args->pRenderPass), fact);                              \
     }
-SEE_RENDER_PASS(see_render_pass, gen_args_vkCreateRenderPass, VkRenderPassCreateInfo, copy_references)
-SEE_RENDER_PASS(see_render_pass2, gen_args_vkCreateRenderPass2, VkRenderPassCreateInfo2, copy_references2)
+SEE_RENDER_PASS(see_render_pass, gen_args_vkCreateRenderPass, VkRenderPassCreateInfo, copy_references, stencil_layout)
+SEE_RENDER_PASS(see_render_pass2, gen_args_vkCreateRenderPass2, VkRenderPassCreateInfo2, copy_references2, stencil_layout2)
 
 /* ---- the whole ---- */
 

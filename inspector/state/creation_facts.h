@@ -53,6 +53,8 @@ struct fact_subpass {
 struct fact_render_pass {
     uint32_t attachment_count, subpass_count;
     const VkFormat *formats;
+    const VkImageLayout *layouts; /* the final ones; of the stencil where that has one of its own: stencil_layouts */
+    const VkImageLayout *stencil_layouts;
     const struct fact_subpass *subpasses;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is open in a command buffer, and how it ends. */
-#include "inspector/slice/scopes.h"
+#include "inspector/edit/scopes.h"
 
 #include <stdlib.h>
 

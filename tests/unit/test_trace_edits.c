@@ -36,6 +36,7 @@ static void compare(struct lap_reader *reader, const struct expected *expected, 
     for (size_t i = 0; i < count; i++) {
         CHECK_EQ_INT(lap_reader_next(reader, &packet), LAP_OK);
         CHECK_EQ_U64(packet.ticket, expected[i].ticket);
+        CHECK(packet.is_new == (expected[i].text && expected[i].text[0] == 'b'));
         if (expected[i].text)
             CHECK(packet.bytes == strlen(expected[i].text) && !memcmp(packet.body, expected[i].text, packet.bytes));
         else

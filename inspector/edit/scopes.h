@@ -4,8 +4,8 @@
  * is suspended), queries, conditional rendering, transform feedback, labels, video coding. And the commands that end
  * these, so that the command buffer may end there. One thread.
  */
-#ifndef LAP_INSPECTOR_SLICE_SCOPES_H
-#define LAP_INSPECTOR_SLICE_SCOPES_H
+#ifndef LAP_INSPECTOR_EDIT_SCOPES_H
+#define LAP_INSPECTOR_EDIT_SCOPES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/slice/scopes.h"
+#include "inspector/edit/scopes.h"
 
 #include <stdlib.h>
 #include <string.h>

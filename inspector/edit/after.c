@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspector/edit/after.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/support/texels.h"
+#include "gen_decode.h"
+#include "gen_encode.h"
+#include "gen_encode_block.h"
+#include "gen_renamed.h"
+#include "inspector/edit/recordings.h"
+#include "inspector/edit/scopes.h"
+#include "inspector/edit/twins.h"
+#include "inspector/position/find.h"
+#include "inspector/position/held.h"
+#include "inspector/state/attachments.h"
+#include "inspector/state/bound_walk.h"
+
+#define MOST_LAYERS 64u /* of an attachment */
+
+struct image {
+    uint64_t index;
+    bool known;
+    VkSampleCountFlagBits samples;
+    uint32_t layers;
+};
+
+struct after {
+    const struct lap_reader *trace;
+    struct position_found found;
+    struct lap_arena arena;
+    /* What the walk found at the command. */
+    struct position position; /* count 0: nothing */
+    uint32_t command;
+    bool is_place; /* the last draw of it is wanted */
+    struct attachment *attachments;
+    struct image *images; /* of these */
+    size_t attachment_count;
+    enum bound_pass_kind pass;
+    uint64_t render_pass;
+    uint32_t subpasses;      /* of that */
+    uint32_t layers, views;  /* that are drawn to; views: a mask */
+    unsigned begin_place;    /* which command buffer begins the pass */
+    uint32_t begin_command;  /* with which command */
+    const char *obstacle;
+    /* Of the trace up to the submit. */
+    struct recordings recordings;
+    struct recording *at[POSITION_MOST_PLACES]; /* [place] */
+    uint64_t pass_ticket, last_pass;             /* where the render pass is made; the largest number of one */
+    uint64_t queue;
+    /* The edits. */
+    struct lap_edits *edits;
+    struct twins twins;
+    struct scopes scopes;
+    uint64_t twin_pass; /* 0: the render pass stores all */
+};
+
+static enum lap_status no_memory(void)
+{
+    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the attachments behind a command");
+}
+
+/* ---- the command ---- */
+
+static void see_rendering(struct after *a, const VkRenderingInfo *info)
+{
+    a->layers = info->layerCount;
+    a->views = info->viewMask;
+    if (info->flags & VK_RENDERING_RESUMING_BIT)
+        a->obstacle = "its render pass resumes one that an earlier command buffer suspends";
+}
+
+static void see_begin(struct after *a, const struct bound *bound, uint32_t command, const struct lap_args *begin)
+{
+    const struct fact_framebuffer *framebuffer = fact_of_framebuffer(bound->facts, bound->pass.framebuffer);
+    const struct fact_render_pass *pass = fact_of_render_pass(bound->facts, bound->pass.render_pass);
+
+    a->layers = framebuffer ? framebuffer->layers : 1;
+    a->subpasses = pass ? pass->subpass_count : 0;
+    if (command == GEN_vkCmdBeginRendering) {
+        const struct gen_args_vkCmdBeginRendering *args = (const void *)begin->bytes;
+        if (args->pRenderingInfo)
+            see_rendering(a, args->pRenderingInfo);
+    }
+}
+
+static enum lap_status keep(struct after *a, const struct bound_visit *visit)
+{
+    const struct bound *bound = visit->bound;
+    struct attachment *attachments;
+    const struct lap_args *begin;
+    uint32_t command;
+    enum lap_status status;
+
+    lap_arena_reset(&a->arena);
+    status = attachments_of(bound, &a->arena, &attachments, &a->attachment_count, &begin, &command);
+    if (status != LAP_OK)
+        return status;
+    a->attachments = attachments;
+    a->position = visit->position;
+    a->command = visit->command;
+    a->pass = bound->pass.kind;
+    a->render_pass = bound->pass.render_pass;
+    a->obstacle = NULL;
+    if (begin)
+        see_begin(a, bound, command, begin);
+    a->begin_place = visit->position.count / 2 - 2;
+    while (bound->pass.inherited && bound->outer && a->begin_place) {
+        bound = bound->outer;
+        a->begin_place--;
+    }
+    a->begin_command = bound->pass.command;
+    return LAP_OK;
+}
+
+static enum lap_status visit(void *user, const struct bound_visit *visit)
+{
+    struct after *a = user;
+
+    return a->is_place && visit->work != POSITION_DRAW ? LAP_OK : keep(a, visit);
+}
+
+/* at: not of a packet. */
+static enum lap_status find_command(struct after *a, const struct position *at)
+{
+    const struct bound_walk_options options = {.at = at};
+    char text[POSITION_TEXT_BYTES];
+    enum lap_status status;
+
+    a->is_place = !position_is_command(at);
+    status = bound_walk(a->trace, &options, visit, a);
+    if (status != LAP_OK)
+        return status;
+    if (!a->position.count)
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s has no draw", position_text(at, text));
+    status = position_find(a->trace, &a->position, &a->found);
+    if (status != LAP_OK)
+        return status;
+    position_text(&a->position, text);
+    if (a->pass == BOUND_NO_PASS)
+        return lap_fail(LAP_ERROR_UNSUPPORTED,
+                        "%s, %s, is in no render pass: what work outside of one writes is not read yet", text,
+                        gen_command_names[a->command]);
+    return a->obstacle ? lap_fail(LAP_ERROR_UNSUPPORTED, "%s: %s, which can't be ended there yet", text, a->obstacle)
+                       : LAP_OK;
+}
+
+/* ---- the trace ---- */
+
+static void see_image(struct after *a, const struct gen_args_vkCreateImage *args)
+{
+    const VkImageCreateInfo *info = args->pCreateInfo;
+
+    for (size_t i = 0; info && args->pImage && i < a->attachment_count; i++)
+        if (a->attachments[i].image == gen_u64_VkImage(*args->pImage))
+            a->images[i] = (struct image){.known = true,
+                                          .samples = info->samples,
+                                          .layers = info->imageType == VK_IMAGE_TYPE_3D ? info->extent.depth
+                                                                                        : info->arrayLayers};
+}
+
+static void see_pass(struct after *a, const struct trace_call *call, const VkRenderPass *pass)
+{
+    uint64_t number = pass ? gen_u64_VkRenderPass(*pass) : 0;
+
+    a->last_pass = number > a->last_pass ? number : a->last_pass;
+    if (number && number == a->render_pass)
+        a->pass_ticket = call->packet->ticket;
+}
+
+static enum lap_status see_submit(struct after *a, const struct trace_call *call)
+{
+    if (call->packet->ticket == a->found.ticket)
+        a->queue = position_submit_queue(call);
+    return LAP_OK;
+}
+
+static enum lap_status see(void *state, const struct trace_call *call)
+{
+    struct after *a = state;
+    enum lap_status status;
+
+    switch (call->command) {
+    case GEN_vkCreateImage:
+        see_image(a, call->args);
+        return LAP_OK;
+    case GEN_vkCreateRenderPass:
+        see_pass(a, call, ((const struct gen_args_vkCreateRenderPass *)call->args)->pRenderPass);
+        return LAP_OK;
+    case GEN_vkCreateRenderPass2:
+        see_pass(a, call, ((const struct gen_args_vkCreateRenderPass2 *)call->args)->pRenderPass);
+        return LAP_OK;
+    case GEN_lapilliBlock:
+        status = recordings_visit(&a->recordings, call);
+        for (unsigned i = 0; status == LAP_OK && i < a->found.place_count; i++) {
+            struct recording *held = recordings_held(&a->recordings, a->found.places[i].command_buffer);
+            if (held && held->ticket == a->found.places[i].recorded)
+                a->at[i] = held;
+        }
+        return status;
+    case GEN_vkQueueSubmit:
+    case GEN_vkQueueSubmit2:
+        return see_submit(a, call);
+    default:
+        return recordings_visit(&a->recordings, call);
+    }
+}
+
+static enum lap_status see_in_block(void *state, const struct trace_call *call)
+{
+    return recordings_visit_in_block(&((struct after *)state)->recordings, call);
+}
+
+static enum lap_status read_trace(struct after *a)
+{
+    static const uint16_t commands[] = {RECORDINGS_COMMANDS,   GEN_vkCreateImage,  GEN_vkCreateRenderPass,
+                                        GEN_vkCreateRenderPass2, GEN_vkQueueSubmit, GEN_vkQueueSubmit2,
+                                        GEN_COMMAND_NONE};
+    const struct trace_visitor visitor = {.commands = commands,
+                                          .visit = see,
+                                          .visit_in_block = see_in_block,
+                                          .state = a,
+                                          .last_ticket = a->found.ticket};
+    enum lap_status status = recordings_init(&a->recordings, a->trace);
+
+    a->images = lap_arena_zalloc(&a->arena, a->attachment_count + 1, sizeof *a->images, _Alignof(struct image));
+    if (!a->images)
+        return no_memory();
+    if (status == LAP_OK)
+        status = trace_pass_run(a->trace, 0, &visitor, 1);
+    for (unsigned i = 0; status == LAP_OK && i < a->found.place_count; i++)
+        if (!a->at[i])
+            status = lap_fail(LAP_ERROR_UNSUPPORTED, "its command buffer can't be recorded differently");
+    return status;
+}
+
+/* ---- attachments ---- */
+
+static enum lap_status leave_out(struct after_result *result, const char *name, const char *why)
+{
+    if (!result->left_out[0])
+        snprintf(result->left_out, sizeof result->left_out, "%s %s", name, why);
+    return LAP_OK;
+}
+
+static bool is_of_one_aspect(VkImageLayout layout)
+{
+    return layout == VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL || layout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL ||
+           layout == VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL || layout == VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL;
+}
+
+static enum lap_status add_target(const struct after *a, const struct attachment *attachment, const struct image *image,
+                                  const char *name, VkImageAspectFlags aspect, struct picture_list *targets,
+                                  struct after_result *result)
+{
+    VkImageAspectFlags aspects = lap_texels_aspects(attachment->format);
+    bool is_combined = aspects == (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT);
+    uint32_t first = attachment->range.baseArrayLayer, layers = attachment->range.layerCount;
+    struct content content = {.kind = CONTENT_IMAGE,
+                              .index = attachment->image,
+                              .aspect = aspect,
+                              .level = attachment->range.baseMipLevel,
+                              .queue = a->queue,
+                              .layout = attachment->layout};
+    char full[32];
+    enum lap_status status = LAP_OK;
+
+    if (!attachment->image || !attachment->range.levelCount)
+        return leave_out(result, name, "is an image that is not known");
+    if (image->known && image->samples != VK_SAMPLE_COUNT_1_BIT)
+        return leave_out(result, name, "has several samples, and is not resolved there");
+    if (is_combined && (attachment->layout != attachment->stencil_layout || is_of_one_aspect(attachment->layout)))
+        return leave_out(result, name, "has a layout for depth and another one for stencil");
+    if (layers == VK_REMAINING_ARRAY_LAYERS)
+        layers = image->layers > first ? image->layers - first : 1;
+    for (uint32_t i = 0; i < layers && i < MOST_LAYERS && status == LAP_OK; i++) {
+        if (a->views ? i >= 32 || !(a->views >> i & 1) : i >= a->layers)
+            continue;
+        snprintf(full, sizeof full, a->layers > 1 || a->views ? "%s-layer%" PRIu32 : "%s", name, i);
+        content.layer = first + i;
+        status = picture_list_add(targets, full, &content);
+    }
+    return status;
+}
+
+/* What a multisampled attachment is resolved into. NULL: it is not. */
+static const struct attachment *resolved(const struct after *a, size_t number, size_t *out)
+{
+    const struct attachment *from = &a->attachments[number];
+    enum attachment_role role = from->role == ATTACHMENT_COLOR     ? ATTACHMENT_RESOLVE
+                                : from->role == ATTACHMENT_DEPTH   ? ATTACHMENT_DEPTH_RESOLVE
+                                : from->role == ATTACHMENT_STENCIL ? ATTACHMENT_STENCIL_RESOLVE
+                                                                   : ATTACHMENT_INPUT;
+
+    for (size_t i = 0; i < a->attachment_count && role != ATTACHMENT_INPUT; i++)
+        if (a->attachments[i].role == role && a->attachments[i].number == from->number) {
+            *out = i;
+            return &a->attachments[i];
+        }
+    return NULL;
+}
+
+static enum lap_status list_attachment(const struct after *a, size_t number, struct picture_list *targets,
+                                       struct after_result *result)
+{
+    const struct attachment *attachment = &a->attachments[number], *instead;
+    enum attachment_role role = attachment->role;
+    char name[24];
+    enum lap_status status = LAP_OK;
+
+    if (a->images[number].known && a->images[number].samples != VK_SAMPLE_COUNT_1_BIT) {
+        instead = resolved(a, number, &number);
+        attachment = instead ? instead : attachment;
+    }
+    snprintf(name, sizeof name, "color%" PRIu32, attachment->number);
+    if (role == ATTACHMENT_COLOR)
+        return add_target(a, attachment, &a->images[number], name, VK_IMAGE_ASPECT_COLOR_BIT, targets, result);
+    if (role == ATTACHMENT_DEPTH ||
+        (role == ATTACHMENT_DEPTH_STENCIL && lap_texels_aspects(attachment->format) & VK_IMAGE_ASPECT_DEPTH_BIT))
+        status = add_target(a, attachment, &a->images[number], "depth", VK_IMAGE_ASPECT_DEPTH_BIT, targets, result);
+    if (status == LAP_OK &&
+        (role == ATTACHMENT_STENCIL ||
+         (role == ATTACHMENT_DEPTH_STENCIL && lap_texels_aspects(attachment->format) & VK_IMAGE_ASPECT_STENCIL_BIT)))
+        status = add_target(a, attachment, &a->images[number], "stencil", VK_IMAGE_ASPECT_STENCIL_BIT, targets, result);
+    return status;
+}
+
+/* With dynamic rendering a format may be attached only for one of its aspects, whose layout then is that of both. */
+static void join_layouts(struct after *a)
+{
+    for (size_t i = 0; i < a->attachment_count; i++)
+        for (size_t k = 0; k < a->attachment_count; k++)
+            if (a->attachments[i].role == ATTACHMENT_DEPTH && a->attachments[k].role == ATTACHMENT_STENCIL &&
+                a->attachments[i].image == a->attachments[k].image) {
+                a->attachments[i].stencil_layout = a->attachments[k].layout;
+                a->attachments[k].stencil_layout = a->attachments[k].layout;
+                a->attachments[k].layout = a->attachments[i].layout;
+            }
+}
+
+static enum lap_status list_attachments(struct after *a, struct picture_list *targets, struct after_result *result)
+{
+    char text[POSITION_TEXT_BYTES];
+    enum lap_status status = LAP_OK;
+
+    join_layouts(a);
+    for (size_t i = 0; i < a->attachment_count && status == LAP_OK; i++)
+        status = list_attachment(a, i, targets, result);
+    if (status != LAP_OK || targets->count)
+        return status;
+    return lap_fail(LAP_ERROR_UNSUPPORTED, "%s: %s", position_text(&a->position, text),
+                    result->left_out[0] ? result->left_out : "its render pass has no attachments");
+}
+
+/* ---- the render pass ---- */
+
+static bool store(VkAttachmentStoreOp *op)
+{
+    bool changes = *op != VK_ATTACHMENT_STORE_OP_STORE;
+
+    *op = VK_ATTACHMENT_STORE_OP_STORE;
+    return changes;
+}
+
+/* Encodes the render pass with other operations. False: it stores all. */
+static bool encode_pass(struct after *a, const void *args)
+{
+    struct recode *recode = &a->twins.recode;
+    VkRenderPass pass = gen_VkRenderPass(a->last_pass + 1);
+    bool changes = false;
+
+    lap_enc_reset(&recode->enc);
+    recode_know_all(recode, a->twins.packet.command, args);
+    recode_know(recode, GEN_HANDLE_VkRenderPass, a->last_pass + 1);
+    if (a->twins.packet.command == GEN_vkCreateRenderPass) {
+        const struct gen_args_vkCreateRenderPass *create = args;
+        VkAttachmentDescription *attachments = (VkAttachmentDescription *)(uintptr_t)create->pCreateInfo->pAttachments;
+        for (uint32_t i = 0; attachments && i < create->pCreateInfo->attachmentCount; i++) {
+            changes |= store(&attachments[i].storeOp);
+            changes |= store(&attachments[i].stencilStoreOp);
+        }
+        gen_encode_vkCreateRenderPass(&recode->enc, create->device, create->pCreateInfo, NULL, &pass, VK_SUCCESS);
+    } else {
+        const struct gen_args_vkCreateRenderPass2 *create = args;
+        VkAttachmentDescription2 *attachments =
+            (VkAttachmentDescription2 *)(uintptr_t)create->pCreateInfo->pAttachments;
+        for (uint32_t i = 0; attachments && i < create->pCreateInfo->attachmentCount; i++) {
+            changes |= store(&attachments[i].storeOp);
+            changes |= store(&attachments[i].stencilStoreOp);
+        }
+        gen_encode_vkCreateRenderPass2(&recode->enc, create->device, create->pCreateInfo, NULL, &pass, VK_SUCCESS);
+    }
+    return changes;
+}
+
+/* The twin stands where the command buffer is that begins the render pass. */
+static enum lap_status put_pass(struct after *a)
+{
+    enum lap_status status;
+
+    if (a->pass != BOUND_RENDER_PASS)
+        return LAP_OK;
+    if (!a->pass_ticket)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "nothing creates its render pass");
+    status = position_packet_read(&a->twins.packet, a->pass_ticket);
+    if (status != LAP_OK || !encode_pass(a, a->twins.packet.args.bytes))
+        return status;
+    a->twin_pass = a->last_pass + 1;
+    return twins_add_packet(&a->twins, a->at[a->begin_place]->ticket, LAP_EDIT_BEHIND, a->twins.packet.command);
+}
+
+static void store_rendering(const VkRenderingAttachmentInfo *attachment)
+{
+    if (attachment)
+        ((VkRenderingAttachmentInfo *)(uintptr_t)attachment)->storeOp = VK_ATTACHMENT_STORE_OP_STORE;
+}
+
+/* Changes the decoded command that begins the render pass, and encodes it. The decoder's memory, so we may. */
+static enum lap_status encode_begin(struct after *a, uint32_t command, const void *args)
+{
+    struct recode *recode = &a->twins.recode;
+    VkRenderPass pass = gen_VkRenderPass(a->twin_pass ? a->twin_pass : a->render_pass);
+    uint32_t number = 0;
+    enum lap_status status = recode_number(recode, command, &number);
+
+    lap_enc_reset(&recode->enc);
+    recode_know_all(recode, command, args);
+    recode_know(recode, GEN_HANDLE_VkRenderPass, gen_u64_VkRenderPass(pass));
+    if (status != LAP_OK || !lap_enc_reserve(&recode->enc, LAP_WIRE_MAX_VARINT))
+        return status == LAP_OK ? no_memory() : status;
+    lap_put_u64(&recode->enc, number);
+    switch (command) {
+    case GEN_vkCmdBeginRenderPass: {
+        const struct gen_args_vkCmdBeginRenderPass *begin = args;
+        ((VkRenderPassBeginInfo *)(uintptr_t)begin->pRenderPassBegin)->renderPass = pass;
+        gen_encode_vkCmdBeginRenderPass(&recode->enc, begin->pRenderPassBegin, begin->contents);
+        return LAP_OK;
+    }
+    case GEN_vkCmdBeginRenderPass2: {
+        const struct gen_args_vkCmdBeginRenderPass2 *begin = args;
+        ((VkRenderPassBeginInfo *)(uintptr_t)begin->pRenderPassBegin)->renderPass = pass;
+        gen_encode_vkCmdBeginRenderPass2(&recode->enc, begin->pRenderPassBegin, begin->pSubpassBeginInfo);
+        return LAP_OK;
+    }
+    case GEN_vkCmdBeginRendering: {
+        const struct gen_args_vkCmdBeginRendering *begin = args;
+        VkRenderingInfo *info = (VkRenderingInfo *)(uintptr_t)begin->pRenderingInfo;
+        info->flags &= ~(VkRenderingFlags)VK_RENDERING_SUSPENDING_BIT;
+        for (uint32_t i = 0; info->pColorAttachments && i < info->colorAttachmentCount; i++)
+            store_rendering(&info->pColorAttachments[i]);
+        store_rendering(info->pDepthAttachment);
+        store_rendering(info->pStencilAttachment);
+        gen_encode_vkCmdBeginRendering(&recode->enc, info);
+        return LAP_OK;
+    }
+    default:
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "%s begins its render pass, which can't be changed yet",
+                        gen_command_names[command]);
+    }
+}
+
+/* ---- command buffers ---- */
+
+static uint32_t subpasses_of(void *user, uint64_t render_pass)
+{
+    return ((const struct after *)user)->subpasses;
+}
+
+/* Adds a command up to the last one of a place, or what stands for it. executed: what the place's recording executes, of
+ * which *at were executed. inner: the twin that the last command executes last; 0: none. */
+static enum lap_status add_command(struct after *a, unsigned place, uint32_t number, uint32_t command,
+                                   const struct lap_args *args, const uint8_t *from, uint64_t *executed, size_t *at,
+                                   uint64_t inner)
+{
+    const uint8_t *end = a->twins.blocks.block.dec.p;
+    const struct gen_args_vkCmdExecuteCommands *execution = (const void *)args->bytes;
+    enum lap_status status;
+
+    if (place == a->begin_place && number == a->begin_command) {
+        status = encode_begin(a, command, args->bytes);
+        if (status == LAP_OK)
+            status = twins_add_encoded(&a->twins, 1);
+        return status == LAP_OK ? scopes_see(&a->scopes, &a->twins.recode, command, args->bytes) : status;
+    }
+    if (command == GEN_vkCmdExecuteCommands && execution->pCommandBuffers) {
+        uint32_t count = execution->commandBufferCount;
+        uint64_t *buffers = executed + *at;
+        if (inner) {
+            count = a->found.places[place].executed + 1;
+            buffers[count - 1] = inner;
+        }
+        *at += count;
+        return twins_add_execution(&a->twins, count, buffers);
+    }
+    status = scopes_see(&a->scopes, &a->twins.recode, command, args->bytes);
+    return status == LAP_OK ? twins_add(&a->twins, from, (size_t)(end - from), 1) : status;
+}
+
+/* Ends all that is open. */
+static enum lap_status add_end(struct after *a)
+{
+    struct lap_enc *enc = &a->twins.recode.enc;
+    uint32_t commands = 0, number;
+    enum lap_status status;
+
+    lap_enc_reset(enc);
+    status = scopes_end(&a->scopes, subpasses_of, a, &a->twins.recode, &commands);
+    if (status == LAP_OK)
+        status = recode_number(&a->twins.recode, GEN_vkEndCommandBuffer, &number);
+    if (status != LAP_OK)
+        return status;
+    if (lap_enc_reserve(enc, LAP_WIRE_MAX_VARINT))
+        lap_put_u64(enc, number);
+    gen_encode_vkEndCommandBuffer(enc);
+    return twins_add_encoded(&a->twins, commands + 1);
+}
+
+static enum lap_status add_commands(struct after *a, unsigned place, uint64_t *executed, uint64_t inner)
+{
+    struct position_blocks *blocks = &a->twins.blocks;
+    const uint32_t last = a->found.places[place].command;
+    struct lap_args args;
+    uint32_t command = 0;
+    size_t at = 0;
+    enum lap_status status = position_blocks_begin(blocks, a->at[place]->block->blob, 0);
+
+    twins_begin(&a->twins);
+    scopes_finish(&a->scopes);
+    for (uint32_t number = 0; number <= last && status == LAP_OK; number++) {
+        const uint8_t *from = blocks->block.dec.p;
+        status = position_blocks_next(blocks, &command, &args);
+        if (status == LAP_OK && command != GEN_vkEndCommandBuffer)
+            status = add_command(a, place, number, command, &args, from, executed, &at, number == last ? inner : 0);
+    }
+    return status == LAP_OK ? add_end(a) : status;
+}
+
+/* The twin of a place, which executes that of the next one. */
+static enum lap_status put_twin(struct after *a, unsigned place, uint64_t inner, uint64_t *out)
+{
+    uint64_t *executed = NULL;
+    enum lap_status status = twins_copy_executed(&a->twins, a->at[place], &executed);
+
+    if (status == LAP_OK)
+        status = add_commands(a, place, executed, inner);
+    free(executed);
+    return status == LAP_OK ? twins_put(&a->twins, a->at[place], out) : status;
+}
+
+static enum lap_status add_edits(struct after *a)
+{
+    struct twins_use use = {.ticket = a->found.ticket, .batch = a->found.batch, .buffer = a->found.buffer};
+    enum lap_status status = twins_init(&a->twins, a->trace, &a->recordings, a->edits);
+
+    if (status == LAP_OK)
+        status = put_pass(a);
+    for (unsigned i = a->found.place_count; i-- > 0 && status == LAP_OK;)
+        status = put_twin(a, i, use.number, &use.number);
+    if (status == LAP_OK)
+        status = twins_submit(&a->twins, &use, 1, true);
+    if (status == LAP_OK)
+        lap_edits_end_at(a->edits, a->found.ticket);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+enum lap_status edit_after(const struct lap_reader *trace, const struct position *at, struct lap_edits *edits,
+                           struct picture_list *targets, struct after_result *result)
+{
+    struct after a = {.trace = trace, .edits = edits};
+    enum lap_status status = position_find(trace, at, &a.found);
+
+    result->left_out[0] = 0;
+    lap_arena_init(&a.arena, 0);
+    if (status == LAP_OK && !a.found.is_submit && at->of_packet)
+        status = lap_fail(LAP_ERROR_ARGUMENT, "#%" PRIu64 " is no submit, and no command buffer that is submitted",
+                          at->numbers[0]);
+    if (status == LAP_OK) {
+        const struct position there = a.found.position;
+        status = find_command(&a, &there);
+    }
+    if (status == LAP_OK)
+        status = read_trace(&a);
+    if (status == LAP_OK)
+        status = list_attachments(&a, targets, result);
+    if (status == LAP_OK)
+        status = add_edits(&a);
+    result->position = a.position;
+    twins_finish(&a.twins);
+    scopes_finish(&a.scopes);
+    recordings_finish(&a.recordings);
+    lap_arena_finish(&a.arena);
+    return status;
+}
