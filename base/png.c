@@ -55,8 +55,7 @@ static uint8_t scaled(uint64_t value, unsigned shift, unsigned bits)
     return (uint8_t)((((uint32_t)(value >> shift) & max) * 255u + max / 2) / max);
 }
 
-/* A linear value as an 8-bit sRGB one; NaN is black. */
-static uint8_t srgb(float linear)
+uint8_t lap_png_srgb8(float linear)
 {
     if (!(linear > 0))
         return 0;
@@ -126,7 +125,7 @@ static void floats_to_rgb(enum lap_pixel_layout layout, const uint8_t *p, size_t
             rgb[2] = small_float(value >> 22, 5, false);
         }
         for (int c = 0; c < 3; c++)
-            out[c] = srgb(rgb[c]);
+            out[c] = lap_png_srgb8(rgb[c]);
     }
 }
 
@@ -158,43 +157,56 @@ static void on_error(png_structp png, png_const_charp message)
 
 static void on_warning(png_structp png, png_const_charp message) {}
 
+struct picture {
+    enum lap_png_kind kind;
+    uint32_t width, height;
+    lap_png_row_fn fill;
+    const void *context;
+};
+
+static const struct kind_of_picture {
+    uint8_t color, depth, bytes; /* bytes: of a pixel */
+} kinds[LAP_PNG_KIND_COUNT] = {
+    [LAP_PNG_GREY8] = {PNG_COLOR_TYPE_GRAY, 8, 1},
+    [LAP_PNG_GREY16] = {PNG_COLOR_TYPE_GRAY, 16, 2},
+    [LAP_PNG_RGB8] = {PNG_COLOR_TYPE_RGB, 8, 3},
+    [LAP_PNG_RGBA8] = {PNG_COLOR_TYPE_RGB_ALPHA, 8, 4},
+};
+
 /* In a function of its own: longjmp may change local variables here, but not the caller's. */
-static bool write_rows(struct png_job *job, png_structp png, png_infop info, FILE *file, enum lap_pixel_layout layout,
-                       const uint8_t *pixels, uint32_t width, uint32_t height, uint8_t *row)
+static bool write_rows(struct png_job *job, png_structp png, png_infop info, FILE *file, const struct picture *picture,
+                       void *row)
 {
     if (setjmp(job->back))
         return false;
     png_init_io(png, file);
     png_set_compression_level(png, COMPRESSION_LEVEL);
-    png_set_IHDR(png, info, width, height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
-                 PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(png, info, picture->width, picture->height, kinds[picture->kind].depth, kinds[picture->kind].color,
+                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_set_sRGB(png, info, PNG_sRGB_INTENT_PERCEPTUAL);
     png_write_info(png, info);
-    for (uint32_t y = 0; y < height; y++) {
-        lap_pixels_to_rgb8(layout, pixels + (size_t)y * width * layouts[layout].bytes, width, row);
+    if (kinds[picture->kind].depth == 16)
+        png_set_swap(png); /* of machines that are little-endian, as texels are */
+    for (uint32_t y = 0; y < picture->height; y++) {
+        picture->fill(picture->context, y, row);
         png_write_row(png, row);
     }
     png_write_end(png, info);
     return true;
 }
 
-enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, const void *pixels, uint32_t width,
-                              uint32_t height)
+static enum lap_status write_picture(const char *path, const struct picture *picture)
 {
     struct png_job job = {.message = ""};
     png_structp png = NULL;
     png_infop info = NULL;
     enum lap_status status = LAP_OK;
     struct stat info_of_file;
-    uint8_t *row = NULL;
+    void *row = NULL;
     bool is_regular;
     FILE *file;
     int fd;
 
-    if (!lap_pixel_bytes(layout) || width == 0 || height == 0 || width > PNG_UINT_31_MAX / 16 ||
-        height > PNG_UINT_31_MAX)
-        return lap_fail(LAP_ERROR_ARGUMENT, "%s: no picture of %u x %u pixels of layout %d", path, width, height,
-                        (int)layout);
     fd = lap_new_file(path);
     is_regular = fd >= 0 && fstat(fd, &info_of_file) == 0 && S_ISREG(info_of_file.st_mode);
     file = fd >= 0 ? fdopen(fd, "wb") : NULL;
@@ -208,10 +220,10 @@ enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, co
     }
     png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning);
     info = png ? png_create_info_struct(png) : NULL;
-    row = malloc((size_t)width * 3);
+    row = malloc((size_t)picture->width * kinds[picture->kind].bytes);
     if (!info || !row)
         status = lap_fail(LAP_ERROR_MEMORY, "%s: out of memory", path);
-    else if (!write_rows(&job, png, info, file, layout, pixels, width, height, row))
+    else if (!write_rows(&job, png, info, file, picture, row))
         status = lap_fail(LAP_ERROR_IO, "%s: %s", path, job.message);
     free(row);
     png_destroy_write_struct(&png, &info);
@@ -220,4 +232,45 @@ enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, co
     if (status != LAP_OK && is_regular)
         unlink(path);
     return status;
+}
+
+static bool has_size(uint32_t width, uint32_t height)
+{
+    return width && height && width <= PNG_UINT_31_MAX / 16 && height <= PNG_UINT_31_MAX;
+}
+
+enum lap_status lap_png_write_rows(const char *path, enum lap_png_kind kind, uint32_t width, uint32_t height,
+                                   lap_png_row_fn fill, const void *context)
+{
+    const struct picture picture = {kind, width, height, fill, context};
+
+    if ((unsigned)kind >= LAP_PNG_KIND_COUNT || !has_size(width, height))
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s: no picture of %u x %u pixels", path, width, height);
+    return write_picture(path, &picture);
+}
+
+struct pixels {
+    enum lap_pixel_layout layout;
+    const uint8_t *pixels;
+    uint32_t width;
+};
+
+static void fill_with_pixels(const void *context, uint32_t y, void *row)
+{
+    const struct pixels *from = context;
+
+    lap_pixels_to_rgb8(from->layout, from->pixels + (size_t)y * from->width * layouts[from->layout].bytes, from->width,
+                       row);
+}
+
+enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, const void *pixels, uint32_t width,
+                              uint32_t height)
+{
+    const struct pixels from = {layout, pixels, width};
+    const struct picture picture = {LAP_PNG_RGB8, width, height, fill_with_pixels, &from};
+
+    if (!lap_pixel_bytes(layout) || !has_size(width, height))
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s: no picture of %u x %u pixels of layout %d", path, width, height,
+                        (int)layout);
+    return write_picture(path, &picture);
 }

@@ -3,8 +3,9 @@
  * png: writes pixels in rows without padding as a PNG file. Knows no Vulkan: layouts are named by the order of channels
  * in memory.
  *
- * The picture is 8-bit RGB, as an sRGB screen would show it: alpha is dropped (a window shows none), linear floating
- * point is clamped to 0..1 and encoded as sRGB. Any thread; nothing is kept between calls.
+ * The picture of a layout is 8-bit RGB, as an sRGB screen would show it: alpha is dropped (a window shows none), linear
+ * floating point is clamped to 0..1 and encoded as sRGB. Other pictures are filled row by row. Any thread; nothing is
+ * kept between calls.
  */
 #ifndef LAP_BASE_PNG_H
 #define LAP_BASE_PNG_H
@@ -49,5 +50,22 @@ void lap_pixels_to_rgb8(enum lap_pixel_layout layout, const void *pixels, size_t
  */
 enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, const void *pixels, uint32_t width,
                               uint32_t height) LAP_MUST_CHECK;
+
+/* A linear value as an 8-bit sRGB one; NaN is black. */
+uint8_t lap_png_srgb8(float linear);
+
+enum lap_png_kind {
+    LAP_PNG_GREY8,
+    LAP_PNG_GREY16, /* rows of uint16_t */
+    LAP_PNG_RGB8,
+    LAP_PNG_RGBA8, /* alpha is not multiplied into the colors */
+    LAP_PNG_KIND_COUNT
+};
+/* Fills a row, 0 at the top. */
+typedef void (*lap_png_row_fn)(const void *context, uint32_t y, void *row);
+
+/* The same for a picture that `fill` gives. LAP_ERROR_ARGUMENT: no such kind or size. */
+enum lap_status lap_png_write_rows(const char *path, enum lap_png_kind kind, uint32_t width, uint32_t height,
+                                   lap_png_row_fn fill, const void *context) LAP_MUST_CHECK;
 
 #endif

@@ -109,6 +109,48 @@ UNIT_TEST(written_files_are_read_again)
     unlink(path);
 }
 
+/* Its own bytes as a row. */
+static void fill(const void *context, uint32_t y, void *row)
+{
+    memcpy(row, (const uint8_t *)context + 4 * y, 4);
+}
+
+UNIT_TEST(grey_and_alpha_are_read_again)
+{
+    static const struct {
+        enum lap_png_kind kind;
+        uint32_t width;
+        int depth, color;
+    } kinds[] = {{LAP_PNG_GREY8, 4, 8, PNG_COLOR_TYPE_GRAY},
+                 {LAP_PNG_GREY16, 2, 16, PNG_COLOR_TYPE_GRAY},
+                 {LAP_PNG_RGBA8, 1, 8, PNG_COLOR_TYPE_RGB_ALPHA}};
+    const uint8_t samples[12] = {1, 2, 3, 4, 50, 60, 70, 80, 201, 202, 203, 204};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char path[] = "/tmp/test_png.XXXXXX";
+        const int fd = mkstemp(path);
+        png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+        png_infop info = png_create_info_struct(png);
+        png_bytepp rows;
+        FILE *file;
+
+        CHECK(fd >= 0 && close(fd) == 0);
+        CHECK_EQ_INT(lap_png_write_rows(path, kinds[i].kind, kinds[i].width, 3, fill, samples), LAP_OK);
+        file = fopen(path, "rb");
+        png_init_io(png, file);
+        png_read_png(png, info, PNG_TRANSFORM_SWAP_ENDIAN, NULL);
+        CHECK_EQ_INT(png_get_bit_depth(png, info), kinds[i].depth);
+        CHECK_EQ_INT(png_get_color_type(png, info), kinds[i].color);
+        CHECK_EQ_U64(png_get_image_width(png, info), kinds[i].width);
+        CHECK_EQ_U64(png_get_image_height(png, info), 3);
+        rows = png_get_rows(png, info);
+        for (size_t y = 0; y < 3; y++)
+            CHECK(memcmp(rows[y], samples + 4 * y, 4) == 0);
+        png_destroy_read_struct(&png, &info, NULL);
+        CHECK(fclose(file) == 0 && unlink(path) == 0);
+    }
+}
+
 UNIT_TEST(failures_leave_no_file)
 {
     const uint8_t pixel[4] = {0};
