@@ -26,6 +26,7 @@
 #include "replayer/sandbox.h"
 #include "replayer/verify/contents.h"
 #include "replayer/verify/ignore_list.h"
+#include "replayer/verify/pictures.h"
 #include "replayer/verify/verify.h"
 #include "trace/info.h"
 
@@ -74,6 +75,21 @@ static int report_checks(const struct replay *r, const struct lap_log *log, bool
     return summary.different || (summary.checks == 0 && complete) ? EXIT_FAILED : EXIT_GOOD;
 }
 
+/* --pictures. */
+static int write_pictures(struct replay *r, const struct lap_log *log)
+{
+    switch (replay_write_pictures(r)) {
+    case LAP_OK:
+        return EXIT_GOOD;
+    case LAP_ERROR_UNSUPPORTED:
+        return say(log, EXIT_UNSUPPORTED);
+    case LAP_ERROR_ARGUMENT:
+        return say(log, EXIT_USAGE);
+    default:
+        return say(log, EXIT_FAILED);
+    }
+}
+
 /* Warns about requested screenshots of frames that the trace does not have. */
 static void report_pictures(const struct replay *r, const struct lap_log *log)
 {
@@ -97,7 +113,9 @@ static int play(struct replay *r, const struct lap_log *log)
         replay_objects_print(r, stdout);
     if (replay_check_finish(r) != LAP_OK && code == EXIT_GOOD)
         code = say(log, EXIT_FAILED);
-    if (code == EXIT_UNSUPPORTED)
+    if (status == LAP_OK && r->options.pictures.folder)
+        code = write_pictures(r, log);
+    if (status == LAP_ERROR_UNSUPPORTED)
         lap_log(log, LAP_LOG_INFO, "lapilli check lists all that this trace needs and the GPU lacks");
     if (r->summary.skipped_structs)
         lap_log(log, LAP_LOG_WARNING, "%" PRIu64 " structures that this build does not know were left out",
@@ -182,6 +200,8 @@ static enum lap_status make_folders(const struct replay_options *options)
         status = lap_folder_make(options->mismatch_dir);
     if (status == LAP_OK && options->dump_dir)
         status = lap_folder_make(options->dump_dir);
+    if (status == LAP_OK && options->pictures.folder)
+        status = lap_folder_make(options->pictures.folder);
     return status;
 }
 
@@ -246,6 +266,7 @@ int main(int argc, char **argv)
     static struct replay_receive receive;
     struct replay_ignore_list ignored = {0};
     struct replay_reading reading = {.fd = -1};
+    struct picture_list pictures = {.at = NULL};
     enum replay_action action;
     struct replay replay;
     struct ready ready;
@@ -297,6 +318,9 @@ int main(int argc, char **argv)
             return say(&log, status == LAP_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED);
         options.reading = &reading;
     }
+    options.pictures.list = &pictures;
+    if (options.pictures.list_file && (status = replay_pictures_read_list(&options.pictures)) != LAP_OK)
+        return say(&log, status == LAP_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED);
     if (open_measure_file(&options) != LAP_OK)
         return say(&log, EXIT_FAILED);
     if (options.listen) {
@@ -331,6 +355,7 @@ int main(int argc, char **argv)
     replay_validation_destroy(options.validation);
     replay_ignore_list_finish(&ignored);
     replay_reading_close(&reading);
+    picture_list_finish(&pictures);
     replay_options_finish(&options);
     return code;
 }

@@ -2,6 +2,7 @@
 #include "replayer/options.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,13 @@ enum id {
     OPTION_STOP_AT,
     OPTION_READ,
     OPTION_READ_TO,
+    OPTION_PICTURES,
+    OPTION_AFTER,
+    OPTION_PICTURE_LIST,
+    OPTION_TARGETS,
+    OPTION_RANGE,
+    OPTION_CHANNELS,
+    OPTION_RAW,
     OPTION_LIST_OBJECTS,
     OPTION_SKIP,
     OPTION_ONLY,
@@ -88,11 +96,20 @@ static const struct {
     [OPTION_LIST_GPUS] = {"--list-gpus", NULL, "show the GPUs of this machine"},
     [OPTION_CHECK] = {"--check", NULL, "play nothing: predict a replay on this machine (lapilli check)"},
     [OPTION_JSON] = {"--json", NULL,
-                     "with --check: the report as one JSON object; with --validate: a JSON line for each message"},
+                     "with --check: the report as one JSON object; with --validate or --pictures: a JSON line for each "
+                     "message or picture"},
     [OPTION_LAST_FRAME] = {"--last-frame", "N", "stop after this frame"},
     [OPTION_STOP_AT] = {"--stop-at", "PACKET", "stop behind this packet, by its number (lapilli print)"},
     [OPTION_READ] = {"--read", "LIST", "with --stop-at: read what is in the objects of this list then (docs/cli.md)"},
     [OPTION_READ_TO] = {"--read-to", "FILE", "with --read: where that goes"},
+    [OPTION_PICTURES] = {"--pictures", "DIR",
+                         "write images as they are where the replay ends as PNG (lapilli image); created if missing"},
+    [OPTION_AFTER] = {"--after", "POSITION", "with --pictures: the attachments behind this command"},
+    [OPTION_PICTURE_LIST] = {"--picture-list", "LIST", "with --pictures: the images of this list (docs/cli.md)"},
+    [OPTION_TARGETS] = {"--targets", "NAMES", "with --pictures: only these, separated by commas: color0,depth"},
+    [OPTION_RANGE] = {"--range", "A,B", "with --pictures: A is black and B is white; default: the range of the values"},
+    [OPTION_CHANNELS] = {"--channels", "WHICH", "with --pictures: rgba, or one of r, g, b, a in grey"},
+    [OPTION_RAW] = {"--raw", NULL, "with --pictures: the bytes of the texels instead, as copies to buffers have them"},
     [OPTION_LIST_OBJECTS] = {"--list-objects", NULL, "print the objects that live where the replay ends"},
     [OPTION_SKIP] = {"--skip", "P,…",
                      "leave out draws, dispatches and transfers, by their positions; also all in a pass"},
@@ -292,6 +309,50 @@ static enum lap_status parse_frames(const char *text, struct replay_options *out
     return good ? LAP_OK : lap_fail(LAP_ERROR_ARGUMENT, "--frames wants A-B, A- or A, from 1 on");
 }
 
+/* "A,B": two finite numbers that differ. */
+static enum lap_status parse_range(const char *text, struct lap_picture_options *out)
+{
+    char *end, *last;
+
+    out->has_range = true;
+    out->black = strtod(text, &end);
+    out->white = *end == ',' ? strtod(end + 1, &last) : 0;
+    if (end != text && *end == ',' && last != end + 1 && !*last && isfinite(out->black) && isfinite(out->white) &&
+        (out->black < out->white || out->black > out->white))
+        return LAP_OK;
+    return lap_fail(LAP_ERROR_ARGUMENT, "--range wants two different numbers A,B, not \"%s\"", text);
+}
+
+static enum lap_status parse_channels(const char *text, struct lap_picture_options *out)
+{
+    out->channels = text;
+    return lap_picture_has_channels(text)
+               ? LAP_OK
+               : lap_fail(LAP_ERROR_ARGUMENT, "--channels wants rgba, r, g, b or a, not \"%s\"", text);
+}
+
+static enum lap_status check_pictures(const struct replay_options *options, enum replay_action action)
+{
+    const struct replay_pictures *pictures = &options->pictures;
+
+    if (!pictures->folder && (pictures->after.count || pictures->list_file || pictures->names || pictures->raw ||
+                              pictures->how.has_range || pictures->how.channels))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--after, --picture-list, --targets, --range, --channels and --raw are for "
+                                            "--pictures");
+    if (!pictures->folder)
+        return LAP_OK;
+    if (!pictures->after.count == !pictures->list_file)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--pictures wants --after, or else --picture-list");
+    if (pictures->raw && (pictures->how.has_range || pictures->how.channels))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--raw writes all bytes as they are: without --range and --channels");
+    if (options->listen || options->verify || options->blackhole || options->measure || options->read_list ||
+        options->list_objects || action == REPLAY_ACTION_CHECK)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--pictures is for a replay of a file, alone");
+    if (options->json && options->validate)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --pictures or for --validate, not for both");
+    return LAP_OK;
+}
+
 static enum lap_status apply(enum id id, const char *value, struct replay_options *out, enum replay_action *action)
 {
     enum lap_status status;
@@ -346,6 +407,25 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         break;
     case OPTION_READ_TO:
         out->read_to = value;
+        break;
+    case OPTION_PICTURES:
+        out->pictures.folder = value;
+        break;
+    case OPTION_AFTER:
+        status = position_parse(value, &out->pictures.after);
+        return status == LAP_OK ? status : lap_fail_context(status, "--after");
+    case OPTION_PICTURE_LIST:
+        out->pictures.list_file = value;
+        break;
+    case OPTION_TARGETS:
+        out->pictures.names = value;
+        break;
+    case OPTION_RANGE:
+        return parse_range(value, &out->pictures.how);
+    case OPTION_CHANNELS:
+        return parse_channels(value, &out->pictures.how);
+    case OPTION_RAW:
+        out->pictures.raw = true;
         break;
     case OPTION_LIST_OBJECTS:
         out->list_objects = true;
@@ -494,8 +574,8 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
         return lap_fail(LAP_ERROR_ARGUMENT, "--frames and --warm-up are for --measure");
     if (out->preload)
         out->ahead_bytes = preload_bytes();
-    if (out->json && *out_action == REPLAY_ACTION_PLAY && !out->validate)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check and --validate");
+    if (out->json && *out_action == REPLAY_ACTION_PLAY && !out->validate && !out->pictures.folder)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check, --validate and --pictures");
     if (out->has_tolerance && !out->verify)
         return lap_fail(LAP_ERROR_ARGUMENT, "--tolerance is for --verify");
     if (out->ignored_file && !out->verify)
@@ -506,7 +586,9 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
         return lap_fail(LAP_ERROR_ARGUMENT, "--stop-at, --read and --read-to belong together");
     if (out->stop_at && (out->blackhole || out->listen || *out_action == REPLAY_ACTION_CHECK))
         return lap_fail(LAP_ERROR_ARGUMENT, "--stop-at is for a replay of a file");
-    if (check_validation(out, *out_action) != LAP_OK)
+    if (out->pictures.folder && out->present == REPLAY_PRESENT_AUTO)
+        out->present = REPLAY_PRESENT_HEADLESS;
+    if (check_pictures(out, *out_action) != LAP_OK || check_validation(out, *out_action) != LAP_OK)
         return LAP_ERROR_ARGUMENT;
     if (out->listen && (out->file || *out_action == REPLAY_ACTION_CHECK))
         return lap_fail(LAP_ERROR_ARGUMENT, "--listen is for a replay, and instead of a file");

@@ -54,7 +54,7 @@ static bool has_x_display(const struct replay_displays *displays)
 
 enum lap_status replay_sandbox_enter(struct replay_options *options, struct lap_sandbox *sandbox)
 {
-    const char *folders[5];
+    const char *folders[6];
     struct lap_sandbox_options wanted = {.folders = folders,
                                          .gpus = true,
                                          .shared_memory = has_x_display(options->displays),
@@ -70,6 +70,8 @@ enum lap_status replay_sandbox_enter(struct replay_options *options, struct lap_
         folders[wanted.folder_count++] = options->screenshot_dir;
     if (options->mismatch_dir)
         folders[wanted.folder_count++] = options->mismatch_dir;
+    if (options->pictures.folder)
+        folders[wanted.folder_count++] = options->pictures.folder;
     if (options->dump_dir)
         folders[wanted.folder_count++] = options->dump_dir;
     if (move_caches(caches))

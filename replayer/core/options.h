@@ -10,6 +10,8 @@
 #include "base/frames.h"
 #include "base/sandbox.h"
 #include "base/status.h"
+#include "codegen/support/texel_picture.h"
+#include "inspector/position/position.h"
 #include "replayer/core/experiments.h"
 
 struct replay_displays;
@@ -26,6 +28,18 @@ enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT
 
 struct replay_validation; /* device/validation.h */
 struct replay_reading;    /* verify/contents.h */
+struct picture_list;      /* inspector/state/picture_list.h */
+
+/* verify/pictures.h */
+struct replay_pictures {
+    const char *folder;    /* NULL: there are none */
+    struct position after; /* --after; count 0: not given. File names begin with it */
+    const char *list_file; /* --picture-list; NULL: none */
+    const char *names;     /* --targets: the only wanted ones of the list, separated by commas; NULL: all */
+    struct lap_picture_options how;
+    bool raw;                  /* bytes, in rows without padding, instead of PNG */
+    struct picture_list *list; /* filled before the replay begins */
+};
 
 struct replay_options {
     const char *file;
@@ -37,11 +51,11 @@ struct replay_options {
     bool validate, validate_gpu, validate_sync; /* main.c makes `validation` */
     struct replay_validation *validation;       /* NULL: without the validation layer */
     bool reads_all_images;                      /* verify.c: the trace has checks of whole images, and they are made; or
-                                                 * images are read by `reading` */
+                                                 * images are read by `reading` or `pictures` */
     bool writes_all_images;                     /* the trace writes texels into images that it was recorded without */
-    bool json;                                  /* the report of --check or --validate is JSON */
-    bool translate_addresses;                   /* also on the recorded driver */
-    bool leave_new_memory;                      /* new memory is not zeroed: new_memory.h */
+    bool json;                /* the report of --check or --validate, or lines about pictures, are JSON */
+    bool translate_addresses; /* also on the recorded driver */
+    bool leave_new_memory;    /* new memory is not zeroed: new_memory.h */
     enum replay_present present;
     const struct replay_window_system *window_system; /* NULL: the first that answers */
     const char *gpu;                                  /* an index, a part of a name, a UUID, or NULL */
@@ -57,9 +71,10 @@ struct replay_options {
     uint64_t stop_at;                   /* stop behind the packet with this ticket; 0: at none */
     const char *read_list, *read_to; /* with stop_at: the list of contents to read then, and the output; NULL: none */
     struct replay_experiments experiments; /* what is to be different from the trace */
-    bool list_objects;                     /* print those that live where the replay ends */
-    struct replay_reading *reading;        /* both, open; NULL: nothing is read */
-    unsigned threads;                      /* threads that play command buffers; 0: by the trace and the machine */
+    bool list_objects;               /* print those that live where the replay ends */
+    struct replay_reading *reading;  /* both, open; NULL: nothing is read */
+    struct replay_pictures pictures; /* written where the replay ends; main.c makes its list */
+    unsigned threads;                /* threads that play command buffers; 0: by the trace and the machine */
     uint64_t first_measured,
         warm_up; /* measured frames begin so many (warm_up) behind the first one; first_measured 0: frame 1 */
     uint64_t wait_limit_ms;   /* for the device (wait.h); 0: the default */

@@ -171,7 +171,7 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     if (status != LAP_OK)
         return status;
     r->options.writes_all_images = lap_info_flag(lap_reader_summary(r->reader)->info, "trimmed_contents");
-    r->options.reads_all_images = options->reading != NULL;
+    r->options.reads_all_images = options->reading != NULL || options->pictures.folder != NULL;
     r->dictionary = calloc(1, sizeof *r->dictionary);
     if (!r->dictionary)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for the dictionary");

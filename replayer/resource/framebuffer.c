@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Framebuffers, and the usage of images that the replay copies from (--verify if the trace has checks of whole images;
- * --read), or whose texels a cut trace begins with. */
+ * --read; --pictures), or whose texels a cut trace begins with. */
 #include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/core/handles.h"
+#include "replayer/format/format.h"
 #include "replayer/format/image_support.h"
 #include "replayer/resource/create.h"
 #include "replayer/resource/host_copy.h"
 
+/* Nothing can be copied from transient attachments, so that pictures want others. */
 static VkImageUsageFlags usage_here(const struct replay *r, VkImageCreateFlags flags, VkImageUsageFlags usage)
 {
+    if (r->options.pictures.folder)
+        usage &= ~(VkImageUsageFlags)VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT;
     if (flags & VK_IMAGE_CREATE_PROTECTED_BIT || usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT)
         return usage;
     return usage | (r->options.reads_all_images ? VK_IMAGE_USAGE_TRANSFER_SRC_BIT : 0) |
@@ -18,12 +22,18 @@ static VkImageUsageFlags usage_here(const struct replay *r, VkImageCreateFlags f
 
 void replay_image_need_usage(const struct replay *r, const struct replay_device *dev, VkImageCreateInfo *info)
 {
-    VkImageCreateInfo changed = *info;
+    VkImageStencilUsageCreateInfo *stencil = (VkImageStencilUsageCreateInfo *)(uintptr_t)lap_chain_find(
+        info->pNext, VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO); /* in the decoder's own memory */
+    VkImageCreateInfo here = *info;
 
-    changed.usage = usage_here(r, info->flags, info->usage);
-    if (changed.usage != info->usage && info->tiling != VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT &&
-        replay_format_image_has_usage(dev, &changed))
-        *info = changed;
+    here.usage = usage_here(r, info->flags, info->usage);
+    here.format = replay_format_substitute(dev, info->format);
+    if (info->tiling == VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT ||
+        (here.usage != info->usage && !replay_format_image_has_usage(dev, &here)))
+        return;
+    info->usage = here.usage;
+    if (stencil)
+        stencil->stencilUsage = usage_here(r, info->flags, stencil->stencilUsage);
 }
 
 /* The create info of an imageless framebuffer repeats the usage of its images. */

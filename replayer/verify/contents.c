@@ -7,16 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "codegen/support/readback.h"
 #include "replayer/address/address.h"
-#include "replayer/command/parallel.h"
 #include "replayer/core/handles.h"
-#include "replayer/device/queues.h"
 #include "replayer/memory/memory.h"
 #include "replayer/memory/resource.h"
-#include "replayer/memory/staging.h"
-#include "replayer/submit/submit.h"
-#include "replayer/sync/wait.h"
+#include "replayer/verify/read_image.h"
 
 #define PIECE_BYTES ((uint64_t)4 << 20) /* of a buffer, read at once */
 
@@ -57,21 +52,6 @@ static enum lap_status write_at(int fd, const void *data, size_t bytes, uint64_t
         done += (size_t)put;
     }
     return LAP_OK;
-}
-
-/* ---- the device ---- */
-
-/* Everything that was submitted is done. */
-static enum lap_status settle(struct replay *r, struct replay_device *dev)
-{
-    enum lap_status status;
-
-    if (replay_submits_hold(dev) || replay_device_awaits_host(dev))
-        return replay_fail(r, "submitted work waits for a later call of the trace");
-    if (!dev->main_queue)
-        return LAP_OK;
-    status = replay_staging_flush(r, dev, dev->main_queue->live);
-    return status == LAP_OK ? replay_wait_device(r, dev, "all that was submitted") : status;
 }
 
 /* ---- contents ---- */
@@ -152,55 +132,20 @@ static enum lap_status read_buffer(struct answer *a)
     return status;
 }
 
-static const struct replay_queue *queue_of(struct replay *r, const struct replay_device *dev, uint64_t index)
-{
-    const struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkQueue, index);
-    const struct replay_queue *queue =
-        object && object->owner == dev ? replay_queue_find(dev, gen_VkQueue(object->live)) : NULL;
-    return queue ? queue : dev->main_queue;
-}
-
-static const char *image_obstacle(const struct replay_image *record, const struct replay_queue *queue,
-                                  VkImageAspectFlags aspect)
-{
-    const VkQueueFlags any = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
-
-    if (record->info.format != record->recorded_format)
-        return "has another format here";
-    if (!(record->info.usage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT))
-        return "can't be copied from";
-    if (!queue || !(queue->flags & (aspect == VK_IMAGE_ASPECT_COLOR_BIT ? any : (VkQueueFlags)VK_QUEUE_GRAPHICS_BIT)))
-        return "belongs to a queue that can't copy it";
-    return NULL;
-}
-
 static enum lap_status read_image(struct answer *a)
 {
-    const struct content *c = a->content;
-    const struct replay_object *object = replay_object_get(a->r, GEN_HANDLE_VkImage, c->index);
-    const struct replay_image *record = object ? object->record : NULL;
-    const struct replay_device *dev = object ? object->owner : NULL;
-    const struct replay_queue *queue;
-    struct lap_readback_queue at;
-    struct lap_texels texels;
-    enum lap_status status;
-    const char *why;
+    struct replay_image_reading reading;
     const void *data;
+    enum lap_status status = replay_image_reading_plan(a->r, a->content, &reading);
 
-    if (!record || !record->bound || record->of_swapchain || record->sparse)
-        return cannot("is not alive, or has no memory of its own");
-    if (record->info.samples != VK_SAMPLE_COUNT_1_BIT || record->info.flags & VK_IMAGE_CREATE_DISJOINT_BIT ||
-        !lap_texels_describe(&record->info, c->aspect, c->level, c->layer, &texels) ||
-        c->layout == VK_IMAGE_LAYOUT_UNDEFINED || c->layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
-        return cannot("has nothing there that can be copied");
-    queue = queue_of(a->r, dev, c->queue);
-    why = image_obstacle(record, queue, c->aspect);
-    if (why)
-        return cannot(why);
-    at = (struct lap_readback_queue){.queue = queue->live, .family = queue->family};
-    status = lap_readback_texels(replay_memory_readback(dev), &at, gen_VkImage(object->live), record->info.format,
-                                 c->layout, &texels, &data);
-    return status == LAP_OK ? add_bytes(a, data, texels.rows * texels.row_bytes) : status;
+    if (status != LAP_OK)
+        return status;
+    if (reading.record->of_swapchain || reading.slice || reading.record->info.flags & VK_IMAGE_CREATE_DISJOINT_BIT)
+        return cannot("has no memory of its own");
+    if (reading.record->info.format != reading.record->recorded_format)
+        return cannot("has another format here");
+    status = replay_image_reading_take(a->r, &reading, &data);
+    return status == LAP_OK ? add_bytes(a, data, reading.texels.rows * reading.texels.row_bytes) : status;
 }
 
 static enum lap_status read_queries(struct answer *a)
@@ -237,11 +182,9 @@ enum lap_status replay_read_contents(struct replay *r)
     static const char *const names[] = {
         [CONTENT_BUFFER] = "VkBuffer", [CONTENT_IMAGE] = "VkImage", [CONTENT_QUERIES] = "VkQueryPool"};
     const struct contents *list = &r->options.reading->list;
-    enum lap_status status = replay_parallel_finish(r);
+    enum lap_status status = replay_settle(r);
     uint64_t at = 0;
 
-    for (struct replay_device *dev = r->devices; dev && status == LAP_OK; dev = dev->next)
-        status = settle(r, dev);
     for (size_t i = 0; i < list->count && status == LAP_OK; i++) {
         const struct content *c = &list->at[i];
         struct answer a = {.r = r, .content = c, .at = at + CONTENTS_ANSWER_BYTES};

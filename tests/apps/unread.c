@@ -2,13 +2,19 @@
 /*
  * unread: work whose results nobody reads, in memory that nobody maps: a buffer that is filled, images that are
  * cleared, with levels and layers, depth and stencil, a copy of one image into another, render passes that store and
- * that don't store, several samples. One submit waits for a timeline semaphore that the host signals later.
+ * that don't store, several samples. One submit waits for a timeline semaphore that the host signals later. With
+ * --transient the image that is not stored is a transient attachment, of a framebuffer without images.
  */
 #include "common/app.h"
 
-#define SIDE 32u
+#define SIDE      32u
+#define TRANSIENT (VkImageUsageFlags) VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT
 
-static const struct app_option options[] = {{NULL, NULL, NULL, NULL}};
+static bool transient;
+static const struct app_option options[] = {
+    {.name = "--transient", .help = "what is not stored is in a transient attachment", .flag = &transient},
+    {.name = NULL},
+};
 
 struct scene {
     struct app *app;
@@ -39,7 +45,9 @@ static void create(struct scene *scene, VkFormat depth)
     app_image_create(app, &scene->copy, &info, VK_IMAGE_ASPECT_COLOR_BIT, VK_IMAGE_VIEW_TYPE_MAX_ENUM);
     info.usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
     app_image_create(app, &scene->stored, &info, VK_IMAGE_ASPECT_COLOR_BIT, VK_IMAGE_VIEW_TYPE_2D);
+    info.usage |= transient ? TRANSIENT : 0;
     app_image_create(app, &scene->lost, &info, VK_IMAGE_ASPECT_COLOR_BIT, VK_IMAGE_VIEW_TYPE_2D);
+    info.usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
     info.samples = VK_SAMPLE_COUNT_4_BIT;
     app_image_create(app, &scene->samples, &info, VK_IMAGE_ASPECT_COLOR_BIT, VK_IMAGE_VIEW_TYPE_2D);
     info.samples = VK_SAMPLE_COUNT_1_BIT;
@@ -78,6 +86,33 @@ static void transfers(const struct scene *scene, bool has_stencil)
     app_run(scene->app, commands);
 }
 
+static VkFramebuffer framebuffer_without_images(const struct app *app, VkRenderPass pass)
+{
+    const VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
+    const VkFramebufferAttachmentImageInfo image = {.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_ATTACHMENT_IMAGE_INFO,
+                                                    .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | TRANSIENT,
+                                                    .width = SIDE,
+                                                    .height = SIDE,
+                                                    .layerCount = 1,
+                                                    .viewFormatCount = 1,
+                                                    .pViewFormats = &format};
+    const VkFramebufferAttachmentsCreateInfo images = {.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_ATTACHMENTS_CREATE_INFO,
+                                                       .attachmentImageInfoCount = 1,
+                                                       .pAttachmentImageInfos = &image};
+    const VkFramebufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
+                                          .pNext = &images,
+                                          .flags = VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT,
+                                          .renderPass = pass,
+                                          .attachmentCount = 1,
+                                          .width = SIDE,
+                                          .height = SIDE,
+                                          .layers = 1};
+    VkFramebuffer framebuffer;
+
+    CHECK_VK(vkCreateFramebuffer(app->device, &info, NULL, &framebuffer));
+    return framebuffer;
+}
+
 /* A clear by a render pass. */
 static void draw(const struct scene *scene, const struct app_image *image, VkSampleCountFlagBits samples,
                  VkAttachmentStoreOp store)
@@ -98,15 +133,21 @@ static void draw(const struct scene *scene, const struct app_image *image, VkSam
                                          .subpassCount = 1,
                                          .pSubpasses = &subpass};
     const VkClearValue clear = {.color = {.float32 = {1, 0.5f, 0, 1}}};
+    const VkRenderPassAttachmentBeginInfo view = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO,
+                                                  .attachmentCount = 1,
+                                                  .pAttachments = &image->view};
+    const bool imageless = transient && image == &scene->lost;
     VkCommandBuffer commands;
     VkFramebuffer framebuffer;
     VkRenderPass pass;
 
     CHECK_VK(vkCreateRenderPass(app->device, &info, NULL, &pass));
-    framebuffer = app_framebuffer(app, pass, 1, &image->view, SIDE, SIDE);
+    framebuffer =
+        imageless ? framebuffer_without_images(app, pass) : app_framebuffer(app, pass, 1, &image->view, SIDE, SIDE);
     commands = app_begin(app);
     vkCmdBeginRenderPass(commands,
                          &(VkRenderPassBeginInfo){.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
+                                                  .pNext = imageless ? &view : NULL,
                                                   .renderPass = pass,
                                                   .framebuffer = framebuffer,
                                                   .renderArea = {{0, 0}, {SIDE, SIDE}},
@@ -161,6 +202,7 @@ int main(int argc, char **argv)
     app_init(&app, argc, argv, &program);
     if (app.api_version < VK_API_VERSION_1_2)
         app_skip(&app, "no Vulkan 1.2");
+    features.imagelessFramebuffer = transient; /* every device of Vulkan 1.2 has them */
     app_device_create(&app, &request);
     depth = app_format_has(&app, VK_FORMAT_D24_UNORM_S8_UINT, VK_IMAGE_TILING_OPTIMAL,
                            VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT | VK_FORMAT_FEATURE_TRANSFER_DST_BIT)
