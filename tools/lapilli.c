@@ -28,29 +28,13 @@ static const char help[] = "usage: lapilli VERB [options]\n"
                            "  lapilli tree FILE                frames, submits, render passes, draws of a trace\n"
                            "  lapilli draws FILE               draws, dispatches and ray traces, one a line\n"
                            "  lapilli state FILE --at POSITION what lives there, or what a command finds bound\n"
+                           "  lapilli image FILE -o DIR        pictures of the attachments behind a command\n"
                            "  lapilli trim FILE -o NEW         some frames of a trace, with what they need\n"
                            "  lapilli repair FILE              end a trace that its program could not end\n"
                            "  lapilli help VERB                the options of a verb\n"
                            "  lapilli --version                the version\n"
                            "\n"
                            "A verb X is the program lapilli-X; others can be added to the same folder or to PATH.\n";
-
-/* "DIR/lapilli-VERB", where DIR is this program's folder; false: too long, or no such file. */
-static bool find_beside(const char *verb, char out[PATH_MAX])
-{
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    char *slash;
-
-    if (length <= 0)
-        return false;
-    self[length] = 0;
-    slash = strrchr(self, '/');
-    if (!slash)
-        return false;
-    length = snprintf(out, PATH_MAX, "%.*s/lapilli-%s", (int)(slash - self), self, verb);
-    return length < PATH_MAX && access(out, X_OK) == 0;
-}
 
 /* Runs a verb; returns only on failure. */
 static int run(const char *verb, char **arguments)
@@ -62,7 +46,7 @@ static int run(const char *verb, char **arguments)
         return LAP_TOOL_USAGE;
     }
     arguments[0] = name;
-    if (find_beside(verb, path))
+    if (lap_tool_find_beside(name, path))
         execv(path, arguments);
     else
         execvp(name, arguments);

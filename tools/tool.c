@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/tool.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,22 @@ int lap_tool_help(const char *program, const char *help)
 {
     fputs(help, stdout);
     return lap_tool_end_output(program, LAP_TOOL_OK);
+}
+
+bool lap_tool_find_beside(const char *name, char *out)
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash;
+
+    if (length <= 0)
+        return false;
+    self[length] = 0;
+    slash = strrchr(self, '/');
+    if (!slash)
+        return false;
+    length = snprintf(out, PATH_MAX, "%.*s/%s", (int)(slash - self), self, name);
+    return length < PATH_MAX && access(out, X_OK) == 0;
 }
 
 bool lap_tool_frames(const char *text, uint64_t *out_first, uint64_t *out_last)

@@ -25,6 +25,9 @@ int lap_tool_end_output(const char *program, int code);
 /* Prints the help, and returns the exit status. */
 int lap_tool_help(const char *program, const char *help);
 
+/* The path of a program in this program's own folder. out: PATH_MAX. False: there is none. */
+bool lap_tool_find_beside(const char *name, char *out);
+
 /* "A-B", "A", "A-", "-B": frames from 1. False: it is none of these, or B is before A. */
 bool lap_tool_frames(const char *text, uint64_t *out_first, uint64_t *out_last);
 

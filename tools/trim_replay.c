@@ -56,21 +56,6 @@ void trim_replay_end(struct trim_replay *replay)
 
 /* ---- the process ---- */
 
-static bool find_program(char out[PATH_MAX])
-{
-    ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
-    char *slash;
-
-    if (length <= 0)
-        return false;
-    out[length] = 0;
-    slash = strrchr(out, '/');
-    if (!slash || slash - out > PATH_MAX - 32)
-        return false;
-    strcpy(slash + 1, "lapilli-replay");
-    return access(out, X_OK) == 0;
-}
-
 struct arguments {
     char list[32], contents[32], packet[24];
     const char *words[20];
@@ -144,7 +129,7 @@ bool trim_replay_run(struct trim_replay *replay, const char *trace, uint64_t pac
     int ends[2], status = 0;
     pid_t child;
 
-    if (!find_program(program)) {
+    if (!lap_tool_find_beside("lapilli-replay", program)) {
         snprintf(replay->reason, sizeof replay->reason, "lapilli-replay is not beside this program");
         return false;
     }

@@ -87,7 +87,7 @@ def an_output_that_can_not_be_made_is_reported_once(context: Context) -> None:
 
 @case
 def a_missing_file_is_exit_status_3(context: Context) -> None:
-    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["state", "--at", "1"], ["repair"]):
+    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["state", "--at", "1"], ["image", "--after", "1.1.1.1", "-o", "shot"], ["repair"]):
         one_sentence(context.run([context.program("lapilli"), *command, "no-such.lapilli"], expect=3).err)
 
 
@@ -95,7 +95,8 @@ def a_missing_file_is_exit_status_3(context: Context) -> None:
 def a_file_that_is_no_trace_is_exit_status_3(context: Context) -> None:
     (context.folder / "a.lapilli").write_bytes(os.urandom(5000))
     (context.folder / "b.lapilli").write_bytes(b"")
-    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["state", "--at", "1"], ["trim", "--draw", "1.1.1.1", "-o", "new"], ["compress", "-o", "new"], ["repair"]):
+    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["state", "--at", "1"], ["image", "--after", "1.1.1.1", "-o", "shot"],
+                    ["trim", "--draw", "1.1.1.1", "-o", "new"], ["compress", "-o", "new"], ["repair"]):
         for name in ("a.lapilli", "b.lapilli", "."):
             one_sentence(context.run([context.program("lapilli"), *command, name], expect=3).err)
 
@@ -110,11 +111,14 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["replay", "--screenshot", "1,", "f"], ["check"], ["check", "--no-such-option", "f"], ["replay", "--json", "f"],
                     ["tree"], ["tree", "--at", "0", "f"], ["tree", "--at", "1.x", "f"], ["tree", "--depth", "0", "f"], ["draws"], ["draws", "--at", "1", "--frames", "1", "f"], ["draws", "--state", "f"],
                     ["state", "f"], ["state", "--at", "0", "f"], ["state", "--diff", "1", "f"], ["state", "--at", "1", "--diff", "1", "2", "f"], ["trim", "--draw", "0.1.1.1", "-o", "g", "f"],
+                    ["image", "f"], ["image", "--after", "1.1.1.1", "f"], ["image", "-o", "g", "f"], ["image", "--after", "0", "-o", "g", "f"],
+                    ["image", "--after", "1", "-o", "g"], ["image", "--after", "1", "-o", "g", "--range", "1,1", "f"], ["image", "--after", "1", "-o", "g", "--channels", "x", "f"],
+                    ["image", "--after", "1", "-o", "g", "--raw", "--range", "0,1", "f"], ["replay", "--targets", "depth", "f"], ["replay", "--pictures", "g", "f"],
                     ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
-                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["state", "--help"], ["compress", "--help"], ["repair", "--help"]):
+                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["state", "--help"], ["image", "--help"], ["compress", "--help"], ["repair", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     check(context.run([context.program("lapilli"), "--version"]).out.strip() != "", "no version")
