@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "inspector/edit/after.h"
 #include "inspector/edit/leave_out.h"
 #include "replayer/core/replay.h"
 
@@ -38,9 +39,11 @@ void replay_experiments_finish(struct replay_experiments *experiments)
     *experiments = (struct replay_experiments){.has_most_draws = false};
 }
 
-bool replay_experiments_are_wanted(const struct replay_experiments *e)
+bool replay_experiments_are_wanted(const struct replay_options *options)
 {
-    return e->skip.count || e->only.count || e->has_most_draws;
+    const struct replay_experiments *e = &options->experiments;
+
+    return e->skip.count || e->only.count || e->has_most_draws || options->pictures.after.count;
 }
 
 static const char *plural(uint64_t count)
@@ -72,12 +75,27 @@ static enum lap_status leave_some_out(struct replay *r, struct lap_edits *edits)
     return status;
 }
 
+static enum lap_status end_after(struct replay *r, struct lap_edits *edits)
+{
+    struct replay_pictures *pictures = &r->options.pictures;
+    struct after_result result;
+    enum lap_status status;
+
+    if (!pictures->after.count)
+        return LAP_OK;
+    status = edit_after(r->reader, &pictures->after, edits, pictures->list, &result);
+    if (status == LAP_OK && result.left_out[0])
+        lap_log(r->log, LAP_LOG_WARNING, "there is no picture of an attachment: %s", result.left_out);
+    pictures->after = result.position;
+    return status;
+}
+
 /* ---- all of them ---- */
 
 typedef enum lap_status (*experiment_fn)(struct replay *r, struct lap_edits *edits);
 
-/* Each sees the trace as those before it have left it. */
-static const experiment_fn all[] = {leave_some_out};
+/* Each sees the trace as those before it have left it. Commands keep their numbers up to the last one. */
+static const experiment_fn all[] = {end_after, leave_some_out};
 
 static enum lap_status run(struct replay *r, experiment_fn experiment)
 {

@@ -16,6 +16,7 @@
 #include "trace/reader.h"
 
 struct replay;
+struct replay_options;
 
 struct replay_positions {
     struct position *at;
@@ -33,7 +34,7 @@ struct replay_experiments {
 enum lap_status replay_positions_parse(const char *text, struct replay_positions *out) LAP_MUST_CHECK;
 void replay_experiments_finish(struct replay_experiments *experiments);
 
-bool replay_experiments_are_wanted(const struct replay_experiments *experiments);
+bool replay_experiments_are_wanted(const struct replay_options *options);
 
 /* Makes the edits that r->options wants, and gives r->reader, which does not read ahead, for one of the edited trace
  * with these options. Says what is different. LAP_ERROR_ARGUMENT: something of it can't be had from this trace; others

@@ -154,7 +154,7 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
 {
     const struct lap_reader_options reader_options = {.ahead_bytes = options->ahead_bytes,
                                                       .trusts_blobs = !options->verify};
-    bool edits = replay_experiments_are_wanted(&options->experiments);
+    bool edits = replay_experiments_are_wanted(options);
     enum lap_status status;
 
     memset(r, 0, sizeof *r);
