@@ -448,7 +448,6 @@ static enum lap_status encode_begin(struct after *a, uint32_t command, const voi
     case GEN_vkCmdBeginRendering: {
         const struct gen_args_vkCmdBeginRendering *begin = args;
         VkRenderingInfo *info = (VkRenderingInfo *)(uintptr_t)begin->pRenderingInfo;
-        info->flags &= ~(VkRenderingFlags)VK_RENDERING_SUSPENDING_BIT;
         for (uint32_t i = 0; info->pColorAttachments && i < info->colorAttachmentCount; i++)
             store_rendering(&info->pColorAttachments[i]);
         store_rendering(info->pDepthAttachment);

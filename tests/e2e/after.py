@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""lapilli image --after P: pictures behind draws are those of replays without the later draws, and behind the last draw those that were checked."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import Callable
+
+from e2e.cases import Cases, Context, Done, Program, check, prepare_on, programs, skip_lacking
+from e2e.pictures import checks_of
+
+CASES = Cases()
+case = CASES.add
+
+FIRST = ("triangle", "modern", "nested")
+NULL = {"bindless", "descbuf", "mesh", "nested", "push-two", "rates", "shader_objects"}
+SOME = 6  # draws of each trace
+
+# Their frames are presented while they draw, or checked where a submit ends with draws.
+COMPARED = {"triangle", "triangle-srgb", "triangle-offscreen", "churn", "churn-present", "headless", "modern", "modern-khr", "enables", "dynamic",
+            "dynamic-libraries", "conditional", "raster", "vkcube"}
+
+# Where no picture can be made, and what is said.
+REFUSED = {"suspended": "its render pass resumes one that an earlier command buffer suspends", "feedback": "its render pass has no attachments"}
+
+
+def image(context: Context, file: str, position: str, *arguments: str, expect: int | None = 0) -> Done:
+    return context.run([context.program("lapilli"), "image", file, "--after", position, "-o", "shots", *arguments], expect=expect)
+
+
+def pictures(context: Context, file: str, position: str, *arguments: str) -> dict[str, dict]:
+    done = image(context, file, position, "--json", "--quiet", *arguments)
+    return {entry["name"]: entry for entry in map(json.loads, done.out.splitlines())}
+
+
+def draws_of(context: Context, file: str) -> list[dict]:
+    out = context.run([context.program("lapilli"), "draws", "--json", file]).out
+    return [entry for entry in map(json.loads, out.splitlines()) if entry["command"].startswith("vkCmdDraw")]
+
+
+def presented_images(lines: list[dict]) -> set[str]:
+    return {handle for line in lines if line["name"] == "vkGetSwapchainImagesKHR" for handle in line["args"]["pSwapchainImages"] or []}
+
+
+def compare_with_screenshots(context: Context, file: str, draws: list[dict], chosen: list[int], found: dict[int, dict[str, dict]]) -> int:
+    """Another way to the same picture: no later draw is played, and the frame is presented."""
+    presented = presented_images(context.print_lines(file, "--no-blocks"))
+    compared = 0
+    for i in chosen:
+        color = found.get(i, {}).get("color0")
+        if not color or color["image"] not in presented:
+            continue
+        frame = int(draws[i]["position"].partition(".")[0])
+        context.run([context.program("lapilli-replay"), "--quiet", "--present", "headless", "--at-most-draws", str(i + 1), "--screenshot", str(frame),
+                     "--screenshot-dir", "frames", file])
+        picture = context.folder / f"frames/frame_{frame}.png"
+        if not picture.exists():
+            continue
+        check((context.folder / color["file"]).read_bytes() == picture.read_bytes(), f"{file}: the picture behind {draws[i]['position']} is not that of {i + 1} draws")
+        picture.unlink()
+        compared += 1
+    return compared
+
+
+def works_in(node: dict) -> list[dict]:
+    return [node] * (node["kind"] == "command") + [work for child in node["children"] for work in works_in(child)]
+
+
+def compare_with_checks(context: Context, file: str, most: int) -> int:
+    """Behind the last draw of a submit that writes no image then, attachments are as they are behind the submit."""
+    lines = context.print_lines(file, "--no-blocks")
+    positions: dict[int, str] = {}
+    counts: dict[int, int] = {}
+    for line in lines:
+        if line["name"] in ("vkQueueSubmit", "vkQueueSubmit2") and "failed" not in line["flags"]:
+            counts[line["frame"]] = counts.get(line["frame"], 0) + 1
+            positions[line["ticket"]] = f"{line['frame']}.{counts[line['frame']]}"
+    compared = 0
+    groups = checks_of(context) if any(line["name"] == "lapilliCheckTexels" for line in lines) else []
+    for group in groups[::max(1, len(groups) // most)]:
+        submit = positions[max(ticket for ticket in positions if ticket < group[0]["packet"])]
+        tree = json.loads(context.run([context.program("lapilli"), "tree", "--json", "--depth", "99", "--at", submit, file]).out)
+        works = [work for node in tree["nodes"] for work in works_in(node) if not re.match("vkCmd(Copy(ImageToBuffer|Buffer|Query)|Fill|Update)", work["name"])]
+        if not works or not works[-1]["name"].startswith("vkCmdDraw"):
+            continue
+        done = image(context, file, works[-1]["position"], "--json", "--quiet", "--raw", expect=None)
+        check(done.status in (0, 5), done.text)
+        for entry in map(json.loads, done.out.splitlines()):
+            for one in group:
+                if (one["object"], one["level"], one["layer"]) == (entry["image"], entry["level"], entry["layer"]) and \
+                        {1: "color", 2: "depth", 4: "stencil"}[one["aspect"]] in entry["name"]:
+                    check((context.folder / entry["file"]).read_bytes() == one["data"], f"{file}: {entry} is not as it is behind {submit}")
+                    compared += 1
+    return compared
+
+
+def behind_draws(program: Program, driver: str | None) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        context, command = prepare_on(context, program, driver)
+        skip_lacking(context.run([context.program("lapilli"), "capture", "--verify=all", "-o", "out.lapilli", "--", *command], expect=None))
+        seen = compared = 0
+        for file in sorted(path.name for path in context.folder.glob("*.lapilli")):
+            draws = draws_of(context, file)
+            replay = [context.program("lapilli-replay"), "--quiet", "--present", "headless", "--validate", file]
+            validate = ["--validate"] if driver != "null" and draws and context.run(replay, expect=None).status == 0 else []
+            chosen = sorted(random.Random(program.name).sample(range(len(draws)), min(SOME, len(draws))))
+            found: dict[int, dict[str, dict]] = {}
+            for i in chosen:
+                position = draws[i]["position"]
+                done = image(context, file, position, *validate, expect=None)
+                if done.status == 5 and program.name in REFUSED:
+                    check(re.search(REFUSED[program.name], done.err), f"{position}: {done.text}")
+                    continue
+                check(done.status == 0, f"{file} --after {position}: {done.status}: {done.text}")
+                found[i] = pictures(context, file, position)
+                seen += len(found[i])
+            if driver != "null":
+                compared += compare_with_screenshots(context, file, draws, chosen, found)
+                compared += compare_with_checks(context, file, SOME) if file == "out.lapilli" else 0
+            check(not draws or seen or program.name in REFUSED, f"{file}: no picture of {len(draws)} draws")
+        check(compared or program.name not in COMPARED, "no picture was compared")
+    return run
+
+
+def cases(context: Context) -> dict[str, Callable[[Context], None]]:
+    result: dict[str, Callable[[Context], None]] = dict(CASES)
+    for program in programs(context):
+        result[program.name if program.name in FIRST else f"each/{program.name}"] = behind_draws(program, "null" if program.name in NULL else None)
+    return result
