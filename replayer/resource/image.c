@@ -217,6 +217,8 @@ enum lap_status replay_lapilliBindImage(struct replay *r, struct replay_device *
                               &needs);
     needs.wanted = args->propertyFlags;
     needs.transient = record->info.usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT;
+    if (!needs.transient) /* it may be here alone that it is not: framebuffer.c */
+        needs.wanted &= ~(VkMemoryPropertyFlags)VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
     needs.contents = replay_new_memory_bind(dev, gen_u64_VkDeviceMemory(args->memory), args->memoryOffset, args->size);
     status = replay_alias_place(r, dev, GEN_HANDLE_VkImage, index, &needs, &record->places[plane]);
     if (status != LAP_OK)
