@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from model import Model
 from text import Text, finish_header, header
 
+OLDER = {"S10_5": "SFIXED5"}  # as older registries call it
 NUMERICS = ["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "SRGB", "SFLOAT", "UFLOAT", "SFIXED5"]
 CHANNELS = "RGBADS"
-NAME = re.compile(rf"VK_FORMAT_(?:X8_)?((?:[{CHANNELS}EX]\d+)+)_({'|'.join(NUMERICS)})(?:_S8_UINT)?(?:_\d?PACK(\d+))?(?:_[A-Z]+)?")
+NAME = re.compile(rf"VK_FORMAT_(?:X8_)?((?:[{CHANNELS}EX]\d+)+)_({'|'.join([*NUMERICS, *OLDER])})(?:_S8_UINT)?(?:_\d?PACK(\d+))?(?:_[A-Z]+)?")
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def layout(name: str) -> Layout | None:
         if channel not in "EX":
             components.append((channel, lowest, bits))
         at += bits
-    return Layout(match[2], 4 if tokens == [("D", 24)] else at // 8, tokens[0][0] == "E", tuple(sorted(components, key=lambda c: c[1])))
+    return Layout(OLDER.get(match[2], match[2]), 4 if tokens == [("D", 24)] else at // 8, tokens[0][0] == "E", tuple(sorted(components, key=lambda c: c[1])))
 
 
 def layouts(model: Model) -> dict[int, tuple[str, Layout]]:
