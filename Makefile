@@ -81,7 +81,7 @@ object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 # ---- generated sources
 GEN_COMMON := gen_ids gen_dispatch gen_encode_structs gen_encode_commands gen_decode_structs gen_decode_commands gen_reflect gen_formats
-GEN_SOURCES := $(patsubst %,$(GEN)/%.c,$(GEN_COMMON) gen_layer gen_layer_tables gen_in_flight gen_needs gen_effects gen_replay)
+GEN_SOURCES := $(patsubst %,$(GEN)/%.c,$(GEN_COMMON) gen_layer gen_layer_tables gen_in_flight gen_needs gen_effects gen_recode gen_replay)
 GEN_STAMP := $(GEN)/stamp
 # Changes when the headers are others than before: files of packages carry times of long ago.
 SDK_STAMP := $(GEN)/sdk
@@ -104,7 +104,7 @@ READER := $(call object,base/slab.c base/output.c $(wildcard base/sandbox*.c tra
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
 LAYER := $(call object,$(wildcard layer/*.c layer/*/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_layer gen_layer_tables gen_in_flight)
 # What a trace says as a whole: for all that reads traces.
-INSPECTOR := $(call object,$(wildcard inspector/analysis/*.c inspector/edit/*.c inspector/position/*.c inspector/state/*.c)) $(BUILD)/obj/gen/gen_needs.o $(BUILD)/obj/gen/gen_effects.o
+INSPECTOR := $(call object,$(wildcard inspector/analysis/*.c inspector/edit/*.c inspector/position/*.c inspector/state/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_needs gen_effects gen_recode)
 # For what cuts them, and encodes anew what it cuts.
 SLICE := $(call object,$(wildcard inspector/slice/*.c))
 REPLAYER := $(INSPECTOR) $(call object,$(filter-out replayer/main.c replayer/device/spirv_tools.c,$(wildcard replayer/*.c replayer/*/*.c))) $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
@@ -394,7 +394,7 @@ check-m32-built: e2e-programs
 # A build against a registry with things to come (tests/future), on a driver that offers them, beside this one.
 FUTURE := $(BUILD)/future
 .PHONY: check-future
-check-future: all ## what is done with extensions, commands and structures that this build does not know
+check-future: all $(BUILD)/tests/bin/recode-check ## what is done with extensions, commands and structures that this build does not know
 	$(PYTHON) tests/future/derive.py --registry $(REGISTRY) --include $(VULKAN_ROOT)/include --out $(FUTURE)/sdk
 	+$(MAKE) BUILD=$(FUTURE)/build VULKAN_SDK=$(FUTURE)/sdk CFLAGS=-O0 all null
 	$(CC) -std=gnu11 -Wall -Wextra $(if $(WERROR),-Werror) -isystem $(FUTURE)/sdk/include $(LDFLAGS) -o $(FUTURE)/program tests/future/program.c -lvulkan

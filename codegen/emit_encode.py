@@ -11,13 +11,13 @@ PUT = {"u8": "*p++ = (uint8_t){}", "u32": "p = lap_at_u64(p, (uint32_t){})", "u6
        "f32": "p = lap_at_float(p, {})", "f64": "p = lap_at_double(p, {})"}
 
 
-class _Body:
-    """Emits the fields of one struct or command. Consecutive fields with a known maximum size form a run, with one
-    reservation. A local variable holds the end of the reservation: byte stores may alias memory, so a variable in
+class Body:
+    """Emits the fields of one struct or command, from the program's memory or (packed) as decoders store them.
+    Consecutive fields with a known maximum size form a run, with one reservation. A local variable holds the end of the reservation: byte stores may alias memory, so a variable in
     memory would be stored and loaded again with each of them."""
 
-    def __init__(self, model: Model, text: Text, prefix: str, has_result: bool = False):
-        self.model, self.text, self.prefix = model, text, prefix
+    def __init__(self, model: Model, text: Text, prefix: str, has_result: bool = False, packed: bool = False):
+        self.model, self.text, self.prefix, self.packed = model, text, prefix, packed
         self.fixed = 0  # bytes of the run
         self.counted: list[str] = []  # bytes of the run's arrays
         self.run: list[str] = []
@@ -148,7 +148,7 @@ class _Body:
         count = expand(f.count, self.ref)
         present = self.present(f, value)
         at = f"{value}[i]"
-        if f.strided:
+        if f.strided and not self.packed:
             apart = f"i * (size_t){self.ref(f.member.stride)}"
             at = f"*(const {f.type} *)(const void *)((const char *){value} + {apart})"
         elements = f.shape not in ("bytes", "strings", "pointers")
@@ -256,6 +256,16 @@ def _emit_chain(model: Model, c: Text) -> None:
     c("lap_put_u64(enc, length + 1);")
     c("lap_enc_raw(enc, text, length);")
     c("}")
+    c("/* The number of a structure in the file. False, and counted: the file has none. */")
+    c("static bool put_struct(struct lap_enc *enc, uint32_t number)")
+    c("{")
+    c("if (enc->struct_numbers)")
+    c("    number = enc->struct_numbers[number];")
+    c("enc->unknown_structs += !number;")
+    c("if (number)")
+    c("    lap_put_u64(enc, number);")
+    c("return number != 0;")
+    c("}")
     c("void gen_encode_pnext(struct lap_enc *enc, const void *chain)")
     c("{")
     c("for (const VkBaseInStructure *s = chain; s; s = s->pNext) {")
@@ -269,7 +279,8 @@ def _emit_chain(model: Model, c: Text) -> None:
         if s.name in unrecorded:
             c("    if (lap_enc_leaves_out(enc))")
             c("        continue;")
-        c(f"    lap_put_u64(enc, GEN_STRUCT_{s.name});")
+        c(f"    if (!put_struct(enc, GEN_STRUCT_{s.name}))")
+        c("        continue;")
         c("    at = (size_t)(enc->p - enc->base);")
         c("    lap_put_fixed32(enc, 0);")
         if s.name in model.overrides.enters:
@@ -308,7 +319,7 @@ def _emit_struct(model: Model, c: Text, s: StructPlan) -> None:
         c("{")
     if s.name in model.overrides.enters and not chained:
         c(f"enter_{s.name}(enc, s);")
-    body = _Body(model, c, "s->")
+    body = Body(model, c, "s->")
     for f in s.fields:
         if not (chained and f.shape == "pnext"):
             body.field(f)
@@ -330,7 +341,7 @@ def _emit_union(model: Model, c: Text, s: StructPlan) -> None:
     if s.raw:
         c("lap_enc_raw(enc, s, sizeof *s);")
     elif s.only:
-        body = _Body(model, c, "s->")
+        body = Body(model, c, "s->")
         body.field(next(f for f in s.fields if f.name == s.only))
         body.flush()
     else:
@@ -339,7 +350,7 @@ def _emit_union(model: Model, c: Text, s: StructPlan) -> None:
             for value in f.member.selection:
                 c(f"case {value}:")
             c("{")
-            body = _Body(model, c, "s->")
+            body = Body(model, c, "s->")
             body.field(f)
             body.flush()
             c("break;")
@@ -357,7 +368,7 @@ def _emit_command(model: Model, c: Text, p: CommandPlan) -> None:
     if has_result and any(f.output for f in p.fields):
         c(f"const bool gen_result_ok = {'true' if p.disposition.partial else 'result >= 0'};")
         c("(void)gen_result_ok;")
-    body = _Body(model, c, "", has_result)
+    body = Body(model, c, "", has_result)
     for f in p.body_fields:
         if f.output and f.shape == "bytes" and not p.disposition.outputs:
             body.put(1, "*p++ = 0;")

@@ -13,7 +13,7 @@ import overrides as overrides_module
 import registry as registry_module
 
 # Each module has emit(model) -> {file name: text}.
-EMITTERS = ["emit_ids", "emit_dispatch", "emit_encode", "emit_decode", "emit_quick", "emit_layer", "emit_reflect", "emit_needs", "emit_effects", "emit_formats", "emit_replay"]
+EMITTERS = ["emit_ids", "emit_dispatch", "emit_encode", "emit_decode", "emit_quick", "emit_layer", "emit_reflect", "emit_needs", "emit_effects", "emit_formats", "emit_recode", "emit_replay"]
 
 
 def main(arguments: list[str]) -> int:

@@ -68,12 +68,15 @@ void lap_enc_many_bytes(struct lap_enc *enc, const void *data, size_t bytes)
 {
     if (!lap_enc_reserve(enc, 2 * LAP_WIRE_MAX_VARINT))
         return;
+    uint64_t blob = enc->blob_of ? enc->blob_of(enc->user, data, bytes) : 0;
     if (enc->writer && bytes >= LAP_BLOB_MIN_BYTES) {
-        uint64_t blob = lap_writer_blob(enc->writer, LAP_BLOB_DATA, data, bytes, NULL);
+        blob = lap_writer_blob(enc->writer, LAP_BLOB_DATA, data, bytes, NULL);
         if (blob == 0) {
             enc->failed = true;
             return;
         }
+    }
+    if (blob) {
         lap_put_u64(enc, (uint64_t)bytes << 1 | 1);
         lap_put_u64(enc, blob);
         return;
@@ -97,7 +100,7 @@ void lap_enc_string(struct lap_enc *enc, const char *text)
 
 /* ---- decoding ------------------------------------------------------------------------------------------- */
 
-const uint8_t lap_dec_nothing[1];
+const uint8_t lap_dec_nothing[16] __attribute__((aligned(16)));
 
 /* After this nothing can be read: the inline readers look only at p and end. */
 static void latch(struct lap_dec *dec, enum lap_status status)
@@ -232,11 +235,17 @@ uint64_t lap_get_handle_slow(struct lap_dec *dec, uint32_t type, uint64_t index)
     return handle;
 }
 
+/* Nobody writes through it: it has no elements. */
+static void *no_elements(const struct lap_dec *dec)
+{
+    return dec->source && dec->source->keeps_empty ? (void *)(uintptr_t)lap_dec_nothing : NULL;
+}
+
 void *lap_dec_array_slow(struct lap_dec *dec, uint64_t count, size_t element_bytes, size_t min_wire_bytes, size_t align)
 {
     size_t bytes;
     if (dec->status != LAP_OK || count == 0)
-        return NULL;
+        return dec->status == LAP_OK ? no_elements(dec) : NULL;
     if (min_wire_bytes ? count > bytes_left(dec) / min_wire_bytes : count > LAP_WIRE_MAX_EMPTY_ELEMENTS) {
         lap_dec_fail(dec, "an array with more elements than the body has room for");
         return NULL;
@@ -296,7 +305,7 @@ const void *lap_dec_bytes(struct lap_dec *dec, size_t *out_bytes)
         return NULL;
     }
     if (bytes == 0)
-        return NULL;
+        return no_elements(dec);
     /* A copy: callers may take the bytes for an array of words, and a body has no alignment. */
     void *copy = allocate(dec, (size_t)bytes, 16);
     if (!copy)

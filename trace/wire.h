@@ -41,6 +41,11 @@ struct lap_enc {
     bool fixed;               /* the buffer is the caller's and does not grow: too much is a failure */
     const struct lap_object_tables *objects;
     struct lap_writer *writer; /* takes blobs; NULL: everything is stored inline */
+    /* For bytes that were decoded and are encoded again. All NULL and false else. */
+    const uint32_t *struct_numbers; /* [enum gen_struct]: in the file; 0: it has none. NULL: those of this build */
+    uint64_t (*blob_of)(void *user, const void *data, size_t bytes); /* of a run of bytes; 0: it stands inline */
+    void *user;
+    bool decoded;        /* whatever is there was recorded: no condition leaves it out */
     uint32_t scratch[5]; /* for conditions that reach from a struct into its members; see codegen/overrides.toml */
 };
 
@@ -204,7 +209,8 @@ struct lap_dec_source {
     enum lap_status (*blob)(void *user, uint64_t id, const uint8_t **out_data, size_t *out_bytes);
     /* The live handle for a trace index; NULL keeps indices. index is not 0. On failure sets *out to 0. */
     enum lap_status (*handle)(void *user, uint32_t type, uint64_t index, uint64_t *out);
-    bool lenient; /* nulls, also from `handle`, are accepted everywhere */
+    bool lenient;     /* nulls, also from `handle`, are accepted everywhere */
+    bool keeps_empty; /* an array without elements is NULL only if it was NULL in the recorded call */
     /* [type]: `handle` is called only for indices that are not in these; NULL: for all. */
     struct lap_live_table *const *live;
     /* From the file's struct numbers to enum gen_struct; GEN_STRUCT_NONE (0) for one this build lacks. */
@@ -252,7 +258,7 @@ struct lap_dec {
 #define LAP_WIRE_INLINE static inline
 #endif
 
-extern const uint8_t lap_dec_nothing[1];
+extern const uint8_t lap_dec_nothing[16];
 
 static inline void lap_dec_init(struct lap_dec *dec, const void *data, size_t bytes, struct lap_arena *arena,
                                 const struct lap_dec_source *source)

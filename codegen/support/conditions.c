@@ -105,6 +105,10 @@ static uint32_t dynamic_bits(const struct lap_enc *enc, const VkPipelineDynamicS
 
 void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineCreateInfo *info)
 {
+    if (enc->decoded) {
+        enc->scratch[COND_SCRATCH_PIPELINE] = COND_EVERYTHING;
+        return;
+    }
     const VkGraphicsPipelineLibraryFlagsEXT parts = parts_of(info);
     const bool vertex_input = parts & VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT;
     const bool pre_rasterization = parts & VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT;
@@ -155,7 +159,8 @@ void cond_enter_graphics_pipeline(struct lap_enc *enc, const VkGraphicsPipelineC
 
 void cond_enter_command_buffer(struct lap_enc *enc, const VkCommandBufferBeginInfo *info)
 {
-    enc->scratch[COND_SCRATCH_INHERITS_FORMATS] = enc->scratch[COND_SCRATCH_SECONDARY] &&
-                                                  (info->flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) &&
-                                                  info->pInheritanceInfo && !info->pInheritanceInfo->renderPass;
+    enc->scratch[COND_SCRATCH_INHERITS_FORMATS] =
+        enc->decoded ||
+        (enc->scratch[COND_SCRATCH_SECONDARY] && (info->flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) &&
+         info->pInheritanceInfo && !info->pInheritanceInfo->renderPass);
 }

@@ -47,7 +47,10 @@ enum {
     COND_VIEW_MASK = 1 << 21, /* of dynamic rendering */
     /* The structures are in other chains, too, where all is read. */
     COND_NO_SAMPLE_COUNTS = 1 << 22,
-    COND_NO_LOCATIONS = 1 << 23
+    COND_NO_LOCATIONS = 1 << 23,
+    COND_EVERYTHING = COND_VERTEX_INPUT | COND_INPUT_ASSEMBLY | COND_TESSELLATION | COND_PRE_RASTERIZATION |
+                      COND_RASTERIZATION | COND_FRAGMENT | COND_DEPTH_STENCIL | COND_COLOR_BLEND | COND_STAGES |
+                      COND_ATTACHMENT_FORMATS | COND_VIEW_MASK
 };
 
 /* VkWriteDescriptorSet, "Valid Usage": the array that each type reads. */

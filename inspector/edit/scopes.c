@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "codegen/support/block.h"
 #include "gen_decode.h"
-#include "gen_encode_block.h"
 #include "gen_renamed.h"
 
 void scopes_finish(struct scopes *scopes)
@@ -68,7 +68,7 @@ static enum lap_status begin_render_pass(struct scopes *scopes, uint32_t command
                                        .object = info ? gen_u64_VkRenderPass(info->renderPass) : 0});
 }
 
-/* Encodes a command that resumes the rendering only to end it. */
+/* Encodes a command, with its number, that resumes the rendering only to end it. */
 static enum lap_status encode_resume(struct recode *recode, const VkRenderingInfo *info, struct scope *out)
 {
     VkRenderingInfo again = *info;
@@ -79,9 +79,7 @@ static enum lap_status encode_resume(struct recode *recode, const VkRenderingInf
         ~(VkRenderingFlags)(VK_RENDERING_SUSPENDING_BIT | VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT);
     again.flags |= VK_RENDERING_RESUMING_BIT;
     lap_enc_reset(&recode->enc);
-    recode_know_all(recode, GEN_vkCmdBeginRendering, &args);
-    gen_encode_vkCmdBeginRendering(&recode->enc, &again);
-    status = recode_status(recode);
+    status = recode_command(recode, GEN_vkCmdBeginRendering, &args);
     if (status == LAP_OK) {
         out->resume_bytes = (size_t)(recode->enc.p - recode->enc.base);
         out->resume = malloc(out->resume_bytes ? out->resume_bytes : 1);
@@ -253,35 +251,30 @@ struct ending {
     enum lap_status status; /* latched */
 };
 
-/* The encoder behind the command's number. */
-static struct lap_enc *command(struct ending *e, uint32_t command)
+static void put(struct ending *e, uint32_t command, const void *args)
 {
-    uint32_t number = 0;
+    static const struct lap_args none;
 
     if (e->status == LAP_OK)
-        e->status = recode_number(e->recode, command, &number);
-    if (e->status == LAP_OK && lap_enc_reserve(&e->recode->enc, LAP_WIRE_MAX_VARINT))
-        lap_put_u64(&e->recode->enc, number);
+        e->status = recode_command(e->recode, command, args ? args : &none);
     ++*e->commands;
-    return &e->recode->enc;
 }
 
 static void end_render_pass(struct ending *e, const struct scope *pass, uint32_t subpasses)
 {
     static const VkSubpassBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_SUBPASS_BEGIN_INFO};
     static const VkSubpassEndInfo end = {.sType = VK_STRUCTURE_TYPE_SUBPASS_END_INFO};
+    static const struct gen_args_vkCmdNextSubpass2 next = {.pSubpassBeginInfo = &begin, .pSubpassEndInfo = &end};
+    bool is_first_version = pass->command == GEN_vkCmdBeginRenderPass;
 
     if (e->status == LAP_OK && !subpasses)
         e->status = lap_fail(LAP_ERROR_UNSUPPORTED, "nothing creates its render pass");
     for (uint32_t i = pass->query + 1; i < subpasses && e->status == LAP_OK; i++)
-        if (pass->command == GEN_vkCmdBeginRenderPass)
-            gen_encode_vkCmdNextSubpass(command(e, GEN_vkCmdNextSubpass), VK_SUBPASS_CONTENTS_INLINE);
-        else
-            gen_encode_vkCmdNextSubpass2(command(e, GEN_vkCmdNextSubpass2), &begin, &end);
-    if (pass->command == GEN_vkCmdBeginRenderPass)
-        gen_encode_vkCmdEndRenderPass(command(e, GEN_vkCmdEndRenderPass));
+        put(e, is_first_version ? GEN_vkCmdNextSubpass : GEN_vkCmdNextSubpass2, is_first_version ? NULL : &next);
+    if (is_first_version)
+        put(e, GEN_vkCmdEndRenderPass, NULL);
     else
-        gen_encode_vkCmdEndRenderPass2(command(e, GEN_vkCmdEndRenderPass2), &end);
+        put(e, GEN_vkCmdEndRenderPass2, &(struct gen_args_vkCmdEndRenderPass2){.pSubpassEndInfo = &end});
 }
 
 static void resume_and_end(struct ending *e, const struct scope *scope)
@@ -289,8 +282,9 @@ static void resume_and_end(struct ending *e, const struct scope *scope)
     if (e->status == LAP_OK && !scope->resume)
         e->status = lap_fail(LAP_ERROR_UNSUPPORTED, "a build with another registry recorded it, and a render pass that "
                                                     "is suspended there has a chained structure");
-    lap_enc_raw(command(e, GEN_vkCmdBeginRendering), scope->resume, scope->resume_bytes);
-    gen_encode_vkCmdEndRendering(command(e, GEN_vkCmdEndRendering));
+    lap_enc_raw(&e->recode->enc, scope->resume, scope->resume_bytes);
+    ++*e->commands;
+    put(e, GEN_vkCmdEndRendering, NULL);
 }
 
 static void end_scope(struct ending *e, const struct scope *scope)
@@ -303,33 +297,33 @@ static void end_scope(struct ending *e, const struct scope *scope)
         if (scope->unresolved)
             e->status = lap_fail(LAP_ERROR_UNSUPPORTED, "it is in a render pass that ends with a resolve by shaders");
         if (scope->kind == SCOPE_RENDERING)
-            gen_encode_vkCmdEndRendering(command(e, GEN_vkCmdEndRendering));
+            put(e, GEN_vkCmdEndRendering, NULL);
         if (scope->suspends)
             resume_and_end(e, scope);
         break;
     case SCOPE_QUERY:
-        recode_know(e->recode, GEN_HANDLE_VkQueryPool, scope->object);
-        gen_encode_vkCmdEndQuery(command(e, GEN_vkCmdEndQuery), gen_VkQueryPool(scope->object), scope->query);
+        put(e, GEN_vkCmdEndQuery,
+            &(struct gen_args_vkCmdEndQuery){.queryPool = gen_VkQueryPool(scope->object), .query = scope->query});
         break;
     case SCOPE_INDEXED_QUERY:
-        recode_know(e->recode, GEN_HANDLE_VkQueryPool, scope->object);
-        gen_encode_vkCmdEndQueryIndexedEXT(command(e, GEN_vkCmdEndQueryIndexedEXT), gen_VkQueryPool(scope->object),
-                                           scope->query, scope->index);
+        put(e, GEN_vkCmdEndQueryIndexedEXT,
+            &(struct gen_args_vkCmdEndQueryIndexedEXT){
+                .queryPool = gen_VkQueryPool(scope->object), .query = scope->query, .index = scope->index});
         break;
     case SCOPE_CONDITION:
-        gen_encode_vkCmdEndConditionalRenderingEXT(command(e, GEN_vkCmdEndConditionalRenderingEXT));
+        put(e, GEN_vkCmdEndConditionalRenderingEXT, NULL);
         break;
     case SCOPE_FEEDBACK:
-        gen_encode_vkCmdEndTransformFeedbackEXT(command(e, GEN_vkCmdEndTransformFeedbackEXT), 0, 0, NULL, NULL);
+        put(e, GEN_vkCmdEndTransformFeedbackEXT, NULL);
         break;
     case SCOPE_LABEL:
-        gen_encode_vkCmdEndDebugUtilsLabelEXT(command(e, GEN_vkCmdEndDebugUtilsLabelEXT));
+        put(e, GEN_vkCmdEndDebugUtilsLabelEXT, NULL);
         break;
     case SCOPE_MARKER:
-        gen_encode_vkCmdDebugMarkerEndEXT(command(e, GEN_vkCmdDebugMarkerEndEXT));
+        put(e, GEN_vkCmdDebugMarkerEndEXT, NULL);
         break;
     case SCOPE_VIDEO:
-        gen_encode_vkCmdEndVideoCodingKHR(command(e, GEN_vkCmdEndVideoCodingKHR), &coding);
+        put(e, GEN_vkCmdEndVideoCodingKHR, &(struct gen_args_vkCmdEndVideoCodingKHR){.pEndCodingInfo = &coding});
         break;
     default:
         e->status =
@@ -348,7 +342,7 @@ enum lap_status scopes_end(const struct scopes *scopes, uint32_t (*subpasses)(vo
             end_render_pass(&e, &scopes->open[i], subpasses(user, scopes->open[i].object));
         else
             end_scope(&e, &scopes->open[i]);
-    return e.status == LAP_OK ? recode_status(recode) : e.status;
+    return e.status;
 }
 
 enum lap_status scopes_end_suspended(const struct scopes *scopes, struct recode *recode, uint32_t *out_commands)
@@ -358,5 +352,5 @@ enum lap_status scopes_end_suspended(const struct scopes *scopes, struct recode 
     for (size_t i = scopes->count; i-- > 0 && e.status == LAP_OK;)
         if (scopes->open[i].kind == SCOPE_SUSPENDED)
             end_scope(&e, &scopes->open[i]);
-    return e.status == LAP_OK ? recode_status(recode) : e.status;
+    return e.status;
 }

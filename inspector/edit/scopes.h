@@ -34,7 +34,7 @@ struct scope {
     uint64_t object;           /* render pass or query pool */
     uint32_t query, index;     /* of a query; query: of a render pass its subpass */
     bool suspends, unresolved; /* dynamic rendering */
-    uint8_t *resume;           /* arguments of the command that resumes it; NULL: it can't be encoded */
+    uint8_t *resume;           /* the command that resumes it, with its number; NULL: it can't be encoded */
     size_t resume_bytes;
 };
 

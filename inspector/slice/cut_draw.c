@@ -2,8 +2,6 @@
 #include "inspector/slice/cut_draw.h"
 
 #include "gen_decode.h"
-#include "gen_encode.h"
-#include "gen_encode_block.h"
 #include "inspector/edit/twins.h"
 
 void cut_draw_init(struct cut_draw *draw, const struct position_found *at, const struct lap_dictionary *dictionary,
@@ -12,10 +10,8 @@ void cut_draw_init(struct cut_draw *draw, const struct position_found *at, const
     *draw = (struct cut_draw){.at = at};
     recode_init(&draw->recode, dictionary);
     lap_map_init(&draw->subpasses);
-    for (unsigned i = 0; i < at->place_count; i++) {
+    for (unsigned i = 0; i < at->place_count; i++)
         draw->buffers[i].number = first_number + i;
-        recode_know(&draw->recode, GEN_HANDLE_VkCommandBuffer, first_number + i);
-    }
 }
 
 void cut_draw_finish(struct cut_draw *draw)
@@ -86,39 +82,25 @@ enum lap_status cut_draw_allocate(struct cut_draw *draw, unsigned place)
 
     if (!draw->buffers[place].pool)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "nothing allocates its command buffer");
-    lap_enc_reset(&draw->recode.enc);
-    recode_know(&draw->recode, GEN_HANDLE_VkDevice, draw->buffers[place].device);
-    recode_know(&draw->recode, GEN_HANDLE_VkCommandPool, draw->buffers[place].pool);
-    gen_encode_vkAllocateCommandBuffers(&draw->recode.enc, gen_VkDevice(draw->buffers[place].device), &info, &commands,
-                                        VK_SUCCESS);
-    return recode_status(&draw->recode);
-}
-
-static enum lap_status put_number(struct recode *recode, uint32_t command, uint32_t *commands)
-{
-    uint32_t number;
-    enum lap_status status = recode_number(recode, command, &number);
-
-    if (status == LAP_OK && lap_enc_reserve(&recode->enc, LAP_WIRE_MAX_VARINT))
-        lap_put_u64(&recode->enc, number);
-    ++*commands;
-    return status;
+    return recode_packet(
+        &draw->recode, GEN_vkAllocateCommandBuffers,
+        &(struct gen_args_vkAllocateCommandBuffers){.device = gen_VkDevice(draw->buffers[place].device),
+                                                    .pAllocateInfo = &info,
+                                                    .pCommandBuffers = &commands,
+                                                    .result = VK_SUCCESS});
 }
 
 /* The execution of the secondary command buffers before the one that is cut, and of that one. */
 static enum lap_status put_execution(struct cut_draw *draw, unsigned place,
-                                     const struct gen_args_vkCmdExecuteCommands *args, uint32_t *commands)
+                                     const struct gen_args_vkCmdExecuteCommands *args)
 {
-    uint32_t count = draw->at->places[place].executed + 1;
+    struct gen_args_vkCmdExecuteCommands fewer = {.commandBufferCount = draw->at->places[place].executed + 1,
+                                                  .pCommandBuffers = args->pCommandBuffers};
     VkCommandBuffer *buffers =
         (VkCommandBuffer *)(uintptr_t)args->pCommandBuffers; /* the decoder's memory, so we may change it */
-    enum lap_status status = put_number(&draw->recode, GEN_vkCmdExecuteCommands, commands);
 
-    recode_know_all(&draw->recode, GEN_vkCmdExecuteCommands, args);
-    buffers[count - 1] = gen_VkCommandBuffer(draw->buffers[place + 1].number);
-    if (status == LAP_OK)
-        gen_encode_vkCmdExecuteCommands(&draw->recode.enc, count, buffers);
-    return status;
+    buffers[fewer.commandBufferCount - 1] = gen_VkCommandBuffer(draw->buffers[place + 1].number);
+    return recode_command(&draw->recode, GEN_vkCmdExecuteCommands, &fewer);
 }
 
 bool cut_draw_replaces(const struct cut_draw *draw, unsigned place)
@@ -133,18 +115,18 @@ enum lap_status cut_draw_end(struct cut_draw *draw, unsigned place, const void *
     *out_commands = 0;
     lap_enc_reset(&draw->recode.enc);
     if (place + 1 < draw->at->place_count) {
-        status = put_execution(draw, place, args, out_commands);
+        status = put_execution(draw, place, args);
+        ++*out_commands;
         scopes_resume(&draw->scopes); /* the next place has resumed it */
     }
     if (status == LAP_OK && draw->at->places[place].id == GEN_vkEndCommandBuffer)
         status = scopes_end_suspended(&draw->scopes, &draw->recode, out_commands);
     else if (status == LAP_OK)
         status = scopes_end(&draw->scopes, subpasses_of, draw, &draw->recode, out_commands);
-    if (status == LAP_OK)
-        status = put_number(&draw->recode, GEN_vkEndCommandBuffer, out_commands);
-    if (status == LAP_OK)
-        gen_encode_vkEndCommandBuffer(&draw->recode.enc);
-    return status == LAP_OK ? recode_status(&draw->recode) : status;
+    ++*out_commands;
+    return status == LAP_OK ? recode_command(&draw->recode, GEN_vkEndCommandBuffer,
+                                             &(struct gen_args_vkEndCommandBuffer){.result = VK_SUCCESS})
+                            : status;
 }
 
 /* ---- the submit ---- */
@@ -154,18 +136,14 @@ enum lap_status cut_draw_submit(struct cut_draw *draw, uint32_t command, void *a
     VkCommandBuffer commands = gen_VkCommandBuffer(draw->buffers[0].number);
 
     twins_shorten(command, args, draw->at->batch, draw->at->buffer);
-    lap_enc_reset(&draw->recode.enc);
-    recode_know_all(&draw->recode, command, args);
     if (command == GEN_vkQueueSubmit) {
         const struct gen_args_vkQueueSubmit *a = args;
         const VkSubmitInfo *info = &a->pSubmits[draw->at->batch];
         ((VkCommandBuffer *)(uintptr_t)info->pCommandBuffers)[draw->at->buffer] = commands;
-        gen_encode_vkQueueSubmit(&draw->recode.enc, a->queue, a->submitCount, a->pSubmits, a->fence);
     } else {
         const struct gen_args_vkQueueSubmit2 *a = args;
         const VkSubmitInfo2 *info = &a->pSubmits[draw->at->batch];
         ((VkCommandBufferSubmitInfo *)(uintptr_t)info->pCommandBufferInfos)[draw->at->buffer].commandBuffer = commands;
-        gen_encode_vkQueueSubmit2(&draw->recode.enc, a->queue, a->submitCount, a->pSubmits, a->fence);
     }
-    return recode_status(&draw->recode);
+    return recode_packet(&draw->recode, command, args);
 }

@@ -36,7 +36,7 @@ import runs as runs_module  # noqa: E402
 TINY_XML = (HERE / "tiny.xml").read_text(encoding="utf-8")
 TINY_TOML = (HERE / "tiny.toml").read_text(encoding="utf-8")
 # Those whose output depends on nothing but the registry and the shapes of members.
-GOLDEN_EMITTERS = ["emit_ids", "emit_encode", "emit_decode", "emit_reflect"]
+GOLDEN_EMITTERS = ["emit_ids", "emit_encode", "emit_decode", "emit_reflect", "emit_recode"]
 UPDATE = False
 
 

@@ -124,6 +124,7 @@ def check_tree(context: Context, file: str) -> Reading:
         total = sum(frame[own] for frame in whole["nodes"])
         check(total == info[key], f"{file}: the tree has {total} {key}, info {info[key]}")
     check_bound(context, file, lines)
+    check_recoded(context, file, lines)
     quick = json.loads(context.run([*tree, "--quick", "--depth", "99", file]).out)
     check([len(frame["children"]) for frame in quick["nodes"]] == [frame["submits"] for frame in whole["nodes"]], f"{file}: the quick tree has other submits")
     every = [inner for frame in whole["nodes"] for inner in nodes_in(frame)]
@@ -132,6 +133,13 @@ def check_tree(context: Context, file: str) -> Reading:
         one = json.loads(context.run([*tree, "--depth", "99", "--at", at, file]).out)
         check(one == {"at": at, "nodes": [n for n in every if n["position"] == at]}, f"{file}: --at {at} shows something else")
     return read
+
+
+def check_recoded(context: Context, file: str, lines: list[dict]) -> None:
+    """Every packet, and every command of each block, is encoded again as the file has it."""
+    commands = sum("block" in line for line in lines)
+    said = context.run([str(context.build / "tests/bin/recode-check"), file]).out
+    check(said == f"{len(lines) - commands} packets, {commands} commands, {len(lines)} same, 0 unknown\n", f"{file}:\n{said}")
 
 
 def prepare_somewhere(context: Context, program: Program) -> tuple[Context, list[str]]:
@@ -177,6 +185,14 @@ def check_printed_alone(context: Context, file: str) -> None:
     for at in ("9999", "1.99", "1.1.99", "1.1.1.9999", "1.1.1.0.1", "#99999", f"#{2 ** 64 - 1}", "#0.0", f"#{next(line['index'] for line in lines if 'block' in line)}.9999"):
         said = context.run([*lapilli_print, "--at", at, file], expect=2)
         check(not said.out and re.search("the trace has|has [0-9]+ |has the commands|executes no|is no command buffer", said.err) is not None, said.text)
+
+
+@case
+def old_traces_are_encoded_again_as_they_are(context: Context) -> None:
+    files = sorted((context.root / "tests/fuzz/corpus/trace").glob("*.lapilli"))
+    check(len(files) > 10, "the traces are not there")
+    for file in files:
+        check_recoded(context, str(file), context.print_lines(str(file)))
 
 
 @case

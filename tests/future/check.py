@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -101,6 +102,9 @@ def todays_tools_say_what_they_do_not_know(place: Place) -> None:
     place.record(place.future, "future.lapilli")
     lines = [line for line in place.names(place.build, "future.lapilli", expect=4).splitlines() if "FUT(" in line]
     check(bool(lines) and all("unknown to this build" in line for line in lines), "\n".join(lines))
+    # All that it knows, it encodes again with the numbers of that build.
+    packets, commands, same, unknown = map(int, re.findall("[0-9]+", place.run([place.build / "tests/bin/recode-check", "future.lapilli"]).stdout))
+    check(same + unknown == packets + commands and 0 < unknown < same, f"{same} are the same, {unknown} unknown, of {packets} and {commands}")
     report = place.report(place.build, "check", "future.lapilli", expect=1)
     check(report["can_replay"] is False and "this build does not know vkCreateMachineFUT" in report["refusal"], f"{report}")
     said = json.dumps(report["findings"])

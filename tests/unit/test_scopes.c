@@ -179,6 +179,7 @@ static VkRenderingFlags flags_of_resume(const struct scope *scope)
     VkRenderingFlags flags;
     lap_arena_init(&arena, 0);
     lap_dec_init(&dec, scope->resume, scope->resume_bytes, &arena, &source);
+    CHECK_EQ_U64(lap_get_u64(&dec), GEN_vkCmdBeginRendering);
     gen_decode_table[GEN_vkCmdBeginRendering](&dec, args.bytes);
     CHECK_EQ_INT(dec.status, LAP_OK);
     flags = ((const struct gen_args_vkCmdBeginRendering *)(const void *)args.bytes)->pRenderingInfo->flags;
@@ -191,12 +192,13 @@ UNIT_TEST(what_is_suspended_is_resumed_and_ends)
     static const uint32_t ends[] = {GEN_vkCmdEndDebugUtilsLabelEXT, GEN_vkCmdEndRendering, GEN_vkCmdBeginRendering,
                                     GEN_vkCmdEndRendering, GEN_vkCmdEndQuery};
     size_t bodies[] = {0, 0, 0, 0, 2};
+    uint8_t number[LAP_WIRE_MAX_VARINT];
     struct cut cut;
     begin(&cut);
     see_query(&cut, true, 1, 1);
     see_rendering(&cut, VK_RENDERING_SUSPENDING_BIT | VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT);
     see(&cut, GEN_vkCmdBeginDebugUtilsLabelEXT, NULL);
-    bodies[2] = cut.scopes.open[1].resume_bytes;
+    bodies[2] = cut.scopes.open[1].resume_bytes - (size_t)(lap_at_u64(number, GEN_vkCmdBeginRendering) - number);
     CHECK_EQ_INT(flags_of_resume(&cut.scopes.open[1]), VK_RENDERING_RESUMING_BIT);
     check_ends(&cut, ends, bodies, 5);
     see(&cut, GEN_vkCmdEndDebugUtilsLabelEXT, NULL);
