@@ -41,15 +41,15 @@ struct after {
     size_t attachment_count;
     enum bound_pass_kind pass;
     uint64_t render_pass;
-    uint32_t subpasses;      /* of that */
-    uint32_t layers, views;  /* that are drawn to; views: a mask */
-    unsigned begin_place;    /* which command buffer begins the pass */
-    uint32_t begin_command;  /* with which command */
+    uint32_t subpasses;     /* of that */
+    uint32_t layers, views; /* that are drawn to; views: a mask */
+    unsigned begin_place;   /* which command buffer begins the pass */
+    uint32_t begin_command; /* with which command */
     const char *obstacle;
     /* Of the trace up to the submit. */
     struct recordings recordings;
     struct recording *at[POSITION_MOST_PLACES]; /* [place] */
-    uint64_t pass_ticket, last_pass;             /* where the render pass is made; the largest number of one */
+    uint64_t pass_ticket, last_pass;            /* where the render pass is made; the largest number of one */
     uint64_t queue;
     /* The edits. */
     struct lap_edits *edits;
@@ -156,10 +156,10 @@ static void see_image(struct after *a, const struct gen_args_vkCreateImage *args
 
     for (size_t i = 0; info && args->pImage && i < a->attachment_count; i++)
         if (a->attachments[i].image == gen_u64_VkImage(*args->pImage))
-            a->images[i] = (struct image){.known = true,
-                                          .samples = info->samples,
-                                          .layers = info->imageType == VK_IMAGE_TYPE_3D ? info->extent.depth
-                                                                                        : info->arrayLayers};
+            a->images[i] =
+                (struct image){.known = true,
+                               .samples = info->samples,
+                               .layers = info->imageType == VK_IMAGE_TYPE_3D ? info->extent.depth : info->arrayLayers};
 }
 
 static void see_pass(struct after *a, const struct trace_call *call, const VkRenderPass *pass)
@@ -216,14 +216,11 @@ static enum lap_status see_in_block(void *state, const struct trace_call *call)
 
 static enum lap_status read_trace(struct after *a)
 {
-    static const uint16_t commands[] = {RECORDINGS_COMMANDS,   GEN_vkCreateImage,  GEN_vkCreateRenderPass,
+    static const uint16_t commands[] = {RECORDINGS_COMMANDS,     GEN_vkCreateImage, GEN_vkCreateRenderPass,
                                         GEN_vkCreateRenderPass2, GEN_vkQueueSubmit, GEN_vkQueueSubmit2,
                                         GEN_COMMAND_NONE};
-    const struct trace_visitor visitor = {.commands = commands,
-                                          .visit = see,
-                                          .visit_in_block = see_in_block,
-                                          .state = a,
-                                          .last_ticket = a->found.ticket};
+    const struct trace_visitor visitor = {
+        .commands = commands, .visit = see, .visit_in_block = see_in_block, .state = a, .last_ticket = a->found.ticket};
     enum lap_status status = recordings_init(&a->recordings, a->trace);
 
     a->images = lap_arena_zalloc(&a->arena, a->attachment_count + 1, sizeof *a->images, _Alignof(struct image));
@@ -468,8 +465,8 @@ static uint32_t subpasses_of(void *user, uint64_t render_pass)
     return ((const struct after *)user)->subpasses;
 }
 
-/* Adds a command up to the last one of a place, or what stands for it. executed: what the place's recording executes, of
- * which *at were executed. inner: the twin that the last command executes last; 0: none. */
+/* Adds a command up to the last one of a place, or what stands for it. executed: what the place's recording executes,
+ * of which *at were executed. inner: the twin that the last command executes last; 0: none. */
 static enum lap_status add_command(struct after *a, unsigned place, uint32_t number, uint32_t command,
                                    const struct lap_args *args, const uint8_t *from, uint64_t *executed, size_t *at,
                                    uint64_t inner)

@@ -2,8 +2,8 @@
 /*
  * after: edits after which a replay has done all up to a command of a command buffer and nothing behind it, so that the
  * attachments of its render pass can be read. Each command buffer on the way to the command gets a twin (twins.h) that
- * ends behind it; the render pass gets one that stores its attachments; and the submit, with the twin, is the last packet.
- * One thread.
+ * ends behind it; the render pass gets one that stores its attachments; and the submit, with the twin, is the last
+ * packet. One thread.
  */
 #ifndef LAP_INSPECTOR_EDIT_AFTER_H
 #define LAP_INSPECTOR_EDIT_AFTER_H

@@ -157,7 +157,8 @@ static enum lap_status allocate(struct recordings *r, const struct gen_args_vkAl
     return LAP_OK;
 }
 
-static enum lap_status record(struct recordings *r, const struct gen_args_lapilliBlock *args, const struct lap_packet *packet)
+static enum lap_status record(struct recordings *r, const struct gen_args_lapilliBlock *args,
+                              const struct lap_packet *packet)
 {
     uint64_t number = gen_u64_VkCommandBuffer(args->commandBuffer);
     const struct recorded_block *block = lap_map_get(&r->blocks, args->block);
@@ -168,8 +169,12 @@ static enum lap_status record(struct recordings *r, const struct gen_args_lapill
     recording = lap_arena_alloc(&r->arena, sizeof *recording, _Alignof(struct recording));
     if (!recording || !lap_array_grow(&r->all, sizeof(struct recording *), &r->capacity, r->count + 1))
         return no_memory();
-    *recording = (struct recording){
-        .ticket = packet->ticket, .is_new = packet->is_new, .command_buffer = number, .block = block, .draws = block->draws, .works = block->works};
+    *recording = (struct recording){.ticket = packet->ticket,
+                                    .is_new = packet->is_new,
+                                    .command_buffer = number,
+                                    .block = block,
+                                    .draws = block->draws,
+                                    .works = block->works};
     if (block->executed_count)
         recording->executed = lap_arena_alloc(&r->arena, block->executed_count * sizeof(struct recording *),
                                               _Alignof(struct recording *));

@@ -14,8 +14,8 @@
 #include "base/status.h"
 #include "gen_ids.h"
 #include "inspector/edit/recode.h"
-#include "inspector/position/find.h"
 #include "inspector/edit/scopes.h"
+#include "inspector/position/find.h"
 
 struct cut_draw {
     const struct position_found *at;

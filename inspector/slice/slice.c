@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the trace up to the end of the part, and notes the objects and effects of each packet. */
-#include "inspector/edit/twins.h"
 #include "inspector/slice/slice.h"
+#include "inspector/edit/twins.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -348,7 +348,7 @@ static enum lap_status visit(void *state, const struct trace_call *call)
     if (s->block_now)
         slice_end_block(s);
     if (s->draw.at && ticket == s->draw.at->ticket)
-        twins_shorten(call->command, (void *)(uintptr_t)call->args, s->draw.at->batch, 
+        twins_shorten(call->command, (void *)(uintptr_t)call->args, s->draw.at->batch,
                       s->draw.at->buffer); /* no pass visits it */
     s->names.count = s->subjects.count = s->doing.count = 0;
     slice_walk(s, call->command, call->args, NULL);

@@ -264,7 +264,7 @@ static VkImageLayout stencil_layout2(const VkAttachmentDescription2 *attachment)
     return attachment->finalLayout;
 }
 
-#define SEE_RENDER_PASS(name, args_type, info_type, copy, stencil)                                                           \
+#define SEE_RENDER_PASS(name, args_type, info_type, copy, stencil)                                                     \
     static enum lap_status name(struct creation_facts *facts, const struct args_type *args)                            \
     {                                                                                                                  \
         const info_type *info = args->pCreateInfo;                                                                     \
@@ -304,7 +304,8 @@ static VkImageLayout stencil_layout2(const VkAttachmentDescription2 *attachment)
         return put(facts, RENDER_PASSES, gen_u64_VkRenderPass(*args->pRenderPass), fact);                              \
     }
 SEE_RENDER_PASS(see_render_pass, gen_args_vkCreateRenderPass, VkRenderPassCreateInfo, copy_references, stencil_layout)
-SEE_RENDER_PASS(see_render_pass2, gen_args_vkCreateRenderPass2, VkRenderPassCreateInfo2, copy_references2, stencil_layout2)
+SEE_RENDER_PASS(see_render_pass2, gen_args_vkCreateRenderPass2, VkRenderPassCreateInfo2, copy_references2,
+                stencil_layout2)
 
 /* ---- the whole ---- */
 
