@@ -135,7 +135,7 @@ static enum lap_receive_outcome finish(struct incoming *in)
         if (!in->arrival.receive.forgotten)
             say(in, in->arrival.reason);
         remove_file(in);
-        return LAP_RECEIVE_NOTHING;
+        return in->arrival.write_failed ? LAP_RECEIVE_FAILED : LAP_RECEIVE_NOTHING;
     case LAP_ARRIVAL_FAILED:
         say(in, in->arrival.reason);
         say(in, lap_error_message());

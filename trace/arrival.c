@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "trace/chunk.h"
+#include "trace/file.h"
 #include "trace/finish.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
@@ -119,13 +121,30 @@ static enum lap_status end_in_less(const struct lap_arrival *arrival, const char
     return status;
 }
 
+/* Whether the first chunk is whole, which is the dictionary. Without it nothing can be read of a trace. */
+static bool has_dictionary(const struct lap_arrival *arrival)
+{
+    uint8_t head[LAP_FILE_HEADER_BYTES + LAP_CHUNK_HEADER_BYTES];
+    struct lap_file_header file;
+    struct lap_chunk_header chunk;
+    uint64_t bytes = atomic_load(&arrival->bytes);
+
+    if (bytes < sizeof(head))
+        return false;
+    if (lap_file_read_fd(arrival->file, 0, head, sizeof(head)) != 0 || lap_file_header_load(head, &file) != LAP_OK ||
+        lap_chunk_header_load(head + LAP_FILE_HEADER_BYTES, lap_file_seed(&file), &chunk) != LAP_OK)
+        return true; /* damaged, or of another version: lap_finish says so */
+    return bytes - sizeof(head) >= chunk.stored_bytes;
+}
+
 enum lap_arrival_end lap_arrival_finish(struct lap_arrival *arrival, const char *path)
 {
+    bool nothing = arrival->receive.forgotten || !has_dictionary(arrival);
     int fd = arrival->file, spare = -1;
     enum lap_status status;
 
     arrival->file = -1;
-    if (arrival->receive.forgotten) {
+    if (nothing) {
         close(fd);
         return LAP_ARRIVAL_NOTHING;
     }
@@ -136,7 +155,5 @@ enum lap_arrival_end lap_arrival_finish(struct lap_arrival *arrival, const char 
         status = end_in_less(arrival, path, spare);
     if (spare >= 0)
         close(spare);
-    if (status == LAP_ERROR_FORMAT && !arrival->receive.bytes)
-        return LAP_ARRIVAL_NOTHING;
     return status == LAP_OK ? LAP_ARRIVAL_KEPT : LAP_ARRIVAL_FAILED;
 }

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import Cases, Context, Done, Skip, check, check_verified, child_of, children_of, patience
+from e2e.cases import FILE_HEADER_BYTES, Cases, Context, Done, Skip, check, check_verified, child_of, children_of, chunks_of, patience
 from e2e.finish import endless, finish, start
 
 CASES = Cases()
@@ -25,6 +25,7 @@ case = CASES.add
 UNIX = "unix:socket"
 TCP = "tcp://127.0.0.1:0"
 TRIANGLE = ("triangle", "--offscreen", "--frames", "40")
+HELLO = b"LAPSTRM\n" + (2).to_bytes(4, "little") + bytes(36) + (1).to_bytes(4, "little") + bytes(12) + b"x"  # to stream a trace
 SOON = 60  # seconds, for what happens at once
 
 
@@ -181,6 +182,22 @@ def what_a_killed_program_has_streamed_plays(context: Context) -> None:
 
 
 @case
+def a_trace_that_has_hardly_begun_leaves_no_file(context: Context) -> None:
+    """Its program is killed as it sends the dictionary. Behind that there is a file, which plays."""
+    context.run(capturing(context, "whole.lapilli", *app(context, *TRIANGLE)))
+    whole = (context.folder / "whole.lapilli").read_bytes()
+    dictionary_end = chunks_of(whole, 1)[1]
+    for count in (1, FILE_HEADER_BYTES, FILE_HEADER_BYTES + 72, dictionary_end - 1, dictionary_end):
+        receiver = Receiver(context, TCP)
+        with socket.create_connection(("127.0.0.1", int(receiver.address.rsplit(":", 1)[1]))) as peer:
+            peer.sendall(HELLO + b"LPRC" + (1).to_bytes(4, "little") + count.to_bytes(8, "little") + whole[:count])
+            check(len(peer.recv(80, socket.MSG_WAITALL)) == 80, "no answer to the greeting")
+        told = receiver.end(4 if count == dictionary_end else 0)
+        check(len(told) == (count == dictionary_end) and names(context) == [Path(t["file"]).name for t in told], f"{count} bytes: {told} {names(context)}")
+    context.run([context.program("lapilli"), "replay", "--present", "off", told[0]["file"]], expect=4)
+
+
+@case
 def several_processes_stream_at_once(context: Context) -> None:
     """Each into a file of its own; a child that goes on after fork() streams its own, too."""
     receiver = Receiver(context)
@@ -236,10 +253,9 @@ def strangers_who_stream_nonsense_are_turned_away(context: Context) -> None:
     """Nothing is written of what is no trace, and others are served meanwhile."""
     receiver = Receiver(context, TCP)
     port = int(receiver.address.rsplit(":", 1)[1])
-    hello = b"LAPSTRM\n" + (2).to_bytes(4, "little") + bytes(36) + (1).to_bytes(4, "little") + bytes(12) + b"x"
     silent = socket.create_connection(("127.0.0.1", port))
-    for words in (b"", b"GET / HTTP/1.0\r\n\r\n" * 8, hello[:30], hello[:8] + bytes(100), hello + bytes(1000), hello + b"LPRC" + (1).to_bytes(4, "little") + b"\xff" * 8,
-                  hello + b"LPRC" + (1).to_bytes(4, "little") + (9).to_bytes(8, "little") + b"#!/bin/sh"):
+    for words in (b"", b"GET / HTTP/1.0\r\n\r\n" * 8, HELLO[:30], HELLO[:8] + bytes(100), HELLO + bytes(1000), HELLO + b"LPRC" + (1).to_bytes(4, "little") + b"\xff" * 8,
+                  HELLO + b"LPRC" + (1).to_bytes(4, "little") + (9).to_bytes(8, "little") + b"#!/bin/sh"):
         with socket.create_connection(("127.0.0.1", port)) as peer:
             try:  # it may be turned away before it has said everything
                 peer.sendall(words)
