@@ -18,12 +18,15 @@ static const char help[] =
     "replay\n"
     "on a GPU of this machine plays the trace up to there.\n"
     "\n"
-    "  --after POSITION    a draw or another command, as lapilli tree has it\n"
+    "  --after POSITION    a draw or another command, as lapilli tree has it; of a frame or another place its last "
+    "draw\n"
     "  -o, --output DIR    the folder; created if missing\n"
     "  --targets NAMES     only these, separated by commas: color0,depth\n"
     "  --range A,B         A is black and B is white; default: the range of the values\n"
     "  --channels WHICH    rgba, or one of r, g, b, a in grey; default: without alpha\n"
     "  --raw               the bytes of the texels instead, as copies to buffers have them\n"
+    "  --skip P,…          leave out draws and other work, as in lapilli replay\n"
+    "  --only P,…          leave out all draws but these\n"
     "  --gpu GPU           the GPU: its number, a part of its name, or its UUID (lapilli replay --list-gpus)\n"
     "  --validate[=HOW]    play under the Khronos validation layer; as in lapilli replay\n"
     "  --sandbox HOW       as in lapilli replay\n"
@@ -47,6 +50,8 @@ static const struct option longs[] = {{"after", required_argument, NULL, 0},
                                       {"range", required_argument, NULL, 0},
                                       {"channels", required_argument, NULL, 0},
                                       {"raw", no_argument, NULL, 0},
+                                      {"skip", required_argument, NULL, 0},
+                                      {"only", required_argument, NULL, 0},
                                       {"gpu", required_argument, NULL, 0},
                                       {"validate", optional_argument, NULL, 0},
                                       {"sandbox", required_argument, NULL, 0},

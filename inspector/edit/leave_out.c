@@ -497,6 +497,8 @@ enum lap_status leave_out(const struct lap_reader *trace, const struct leave_out
         status = selection_init(&w.only, trace, options->only, options->only_count);
     if (status == LAP_OK)
         status = read_trace(&w, trace);
+    if (status == LAP_ERROR_FORMAT)
+        status = LAP_OK; /* damage: a replay plays what is in front of it, and reports it */
     if (status == LAP_OK)
         status = check_found(trace, &w.skip, "draw, dispatch, ray trace or transfer, and begins no pass or label");
     if (status == LAP_OK)

@@ -124,6 +124,39 @@ def behind_draws(program: Program, driver: str | None) -> Callable[[Context], No
     return run
 
 
+@case
+def a_skipped_draw_is_not_in_the_picture(context: Context) -> None:
+    """Behind the last of two draws without that one is behind the first; also where a place is named, and by packets."""
+    context.run([context.app("triangle"), "--offscreen"], context.layer_env())
+    first, last = (entry["position"] for entry in draws_of(context, "out.lapilli")[2:4])
+    def raw(position: str, *arguments: str) -> dict[str, bytes]:
+        found = pictures(context, "out.lapilli", position, "--raw", *arguments)
+        return {name: (context.folder / entry["file"]).read_bytes() for name, entry in found.items()}
+
+    before, behind = raw(first), raw(last)
+    check(list(before) == list(behind) == ["color0", "depth"], f"{list(before)} {list(behind)}")
+    frame, submit, _, command = last.split(".")
+    lines = context.print_lines("out.lapilli", "--no-blocks")
+    packet = [line["index"] for line in lines if line["name"] == "vkQueueSubmit" and str(line["frame"]) == frame][int(submit) - 1]
+    block = [line["index"] for line in lines if line["name"] == "lapilliBlock" and line["index"] < packet][-1]
+    for position, arguments, same in ((last, ["--skip", last], before), (last, ["--only", first], before), (frame, [], behind), (f"#{packet}", [], behind),
+                                      (f"#{block}.{command}", [], behind)):
+        check(raw(position, *arguments) == same, f"{position} {arguments}")
+    other = raw(f"{frame}.{submit}.1", "--skip", first)
+    check(all(other[name] not in (before[name], behind[name]) for name in other), "without the first draw")
+
+
+@case
+def where_there_is_no_picture_is_said(context: Context) -> None:
+    context.run([context.app("compute")], context.layer_env())
+    dispatch = next(line["position"] for line in map(json.loads, context.run([context.program("lapilli"), "draws", "--json", "out.lapilli"]).out.splitlines()))
+    for position, status, says in ((dispatch, 5, f"{dispatch}, vkCmdDispatch, is in no render pass"), ("1", 2, "1 has no draw"), ("99999", 2, "the trace has "),
+                                   ("#0", 2, "#0 is no submit"), (f"{dispatch}.1.1", 2, "which executes no command buffers"), ("1.1.1.x", 2, "is no position")):
+        done = image(context, "out.lapilli", position, expect=status)
+        check(says in done.err and not done.out, f"{position}: {done.text}")
+    check(not list(context.folder.glob("shots/*")), "something was written")
+
+
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     result: dict[str, Callable[[Context], None]] = dict(CASES)
     for program in programs(context):

@@ -76,6 +76,19 @@ def everything_is_the_whole(context: Context) -> None:
 
 
 @case
+def damage_is_reported_as_without_a_selection(context: Context) -> None:
+    context.run([context.app("triangle"), "--offscreen"], context.layer_env())
+    whole = (context.folder / "out.lapilli").read_bytes()
+    seen = set()
+    for at in range(len(whole) // 3, len(whole), len(whole) // 7):
+        (context.folder / "damaged.lapilli").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
+        plain, found = (play(context, "damaged.lapilli", *arguments, expect=None) for arguments in ([], ["--at-most-draws", "3"]))
+        check((found.status, found.text) == (plain.status, plain.text), f"{at}: {found.text}, not {plain.text}")
+        seen.add(found.status)
+    check(seen & {3, 4}, "nothing was damaged")
+
+
+@case
 def what_can_not_be_left_out_is_said(context: Context) -> None:
     context.run([context.app("triangle"), "--offscreen"], context.layer_env())
     listed = work(context, "out.lapilli")

@@ -161,7 +161,7 @@ def rights_are_given_up_before_the_trace_is_opened(context: Context) -> None:
     context.capture([context.app("headless")])
     needs_sandbox(context)
     for command in (["lapilli-replay", "--present", "headless"], ["lapilli-replay", "--check"], ["lapilli-info"], ["lapilli-print"], ["lapilli-tree"],
-                    ["lapilli-draws"], ["lapilli-state", "--at", "1"],
+                    ["lapilli-draws"], ["lapilli-state", "--at", "1"], ["lapilli-image", "--after", "1", "-o", "shot"],
                     ["lapilli-compress", "-o", "new"], ["lapilli-compress", "--in-place", "--sandbox=on"]):
         done = context.run(["strace", "-f", "-o", "calls", "-e", "trace=openat,seccomp,landlock_restrict_self", context.program(command[0]), *command[1:], "out.lapilli"])
         lines = (context.folder / "calls").read_text().splitlines()
