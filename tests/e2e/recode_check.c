@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recode-check TRACE: decodes each packet, and each command of each block, and encodes it again. Prints how many there
- * are, how many came out byte by byte as they were, and how many this build does not know; then for each other one its
- * place and name. The exit status is 1 if the trace can't be read.
+ * recode-check TRACE [DIR]: decodes each packet, and each command of each block, and encodes it again. Prints how many
+ * there are, how many came out byte by byte as they were, and how many this build does not know; then for each other
+ * one its place and name. In DIR it leaves the code of each shader, as HASH.spv. The exit status is 1 if the trace
+ * can't be read.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #include "codegen/support/dictionary.h"
 #include "gen_decode.h"
 #include "inspector/edit/recode.h"
+#include "inspector/edit/shader_code.h"
+#include "trace/hash.h"
 #include "trace/reader.h"
 
 static struct lap_dictionary dictionary;
@@ -95,14 +98,28 @@ static enum lap_status check_packet(const struct lap_packet *packet)
                : LAP_OK;
 }
 
+static enum lap_status write_code(void *folder, struct lap_arena *unused, const uint32_t **words, size_t *bytes)
+{
+    char path[4096];
+    FILE *file;
+    size_t written;
+
+    snprintf(path, sizeof path, "%s/%016" PRIx64 ".spv", (const char *)folder, lap_hash64(*words, *bytes));
+    file = fopen(path, "wb");
+    written = file ? fwrite(*words, 1, *bytes, file) : 0;
+    return file && fclose(file) == 0 && written == *bytes ? LAP_OK
+                                                          : lap_fail(LAP_ERROR_IO, "%s can't be written", path);
+}
+
 int main(int argc, char **argv)
 {
     struct lap_reader_options options = {0};
     struct lap_reader *reader = NULL;
+    struct shader_code_result codes;
     struct lap_packet packet;
     enum lap_status status;
 
-    if (argc != 2)
+    if (argc != 2 && argc != 3)
         return 2;
     lap_arena_init(&arena, (size_t)1 << 30);
     status = lap_reader_open(argv[1], &options, &reader);
@@ -115,6 +132,8 @@ int main(int argc, char **argv)
         if (status == LAP_OK)
             status = check_packet(&packet);
     }
+    if (status == LAP_END && argc == 3 && edit_shader_code(reader, write_code, argv[2], NULL, &codes) != LAP_OK)
+        status = LAP_ERROR_IO;
     printf("%" PRIu64 " packets, %" PRIu64 " commands, %" PRIu64 " same, %" PRIu64 " unknown\n", packets, commands,
            same, unknown);
     if (status != LAP_END)

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Edits that draw a trace differently, or give its shaders other code: an error with a sentence, or a trace that can be
+ * read to where it could be read before. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspector/edit/fixed_state.h"
+#include "inspector/edit/replace_shader.h"
+#include "tests/fuzz/fuzz.h"
+#include "trace/hash.h"
+
+#define MOST_WORDS 4096u
+
+struct code {
+    uint32_t words[MOST_WORDS];
+    size_t bytes;
+};
+
+/* Keeps the last code. */
+static enum lap_status keep(void *user, struct lap_arena *arena, const uint32_t **words, size_t *bytes)
+{
+    struct code *code = user;
+
+    if (*bytes <= sizeof code->words)
+        memcpy(code->words, *words, code->bytes = *bytes);
+    return LAP_OK;
+}
+
+/* By the code of another one. */
+static enum lap_status replace(const struct lap_reader *trace, struct lap_edits *edits)
+{
+    static struct code code;
+    struct shader_code_result result;
+    struct replaced_shader shader = {.digits = 16, .name = "it", .words = code.words};
+    enum lap_status status;
+
+    code.bytes = 0;
+    status = edit_shader_code(trace, keep, &code, NULL, &result);
+    shader.bytes = code.bytes;
+    shader.hash = lap_hash64(code.words, code.bytes);
+    return status == LAP_OK ? edit_replace_shaders(trace, &shader, 1, edits, &result) : status;
+}
+
+static enum lap_status edit(const struct lap_reader *trace, unsigned how, struct lap_edits *edits)
+{
+    struct fixed_state_result state;
+    struct shader_code_result code;
+
+    switch (how % 4) {
+    case 0:
+        return edit_wireframe(trace, edits, &state);
+    case 1:
+        return edit_tiny_viewport(trace, edits, &state);
+    case 2:
+        return edit_null_fragment(trace, edits, &code);
+    default:
+        return replace(trace, edits);
+    }
+}
+
+static uint64_t read_all(struct lap_reader *reader)
+{
+    struct lap_packet packet;
+    uint64_t packets = 0;
+
+    while (lap_reader_next(reader, &packet) == LAP_OK)
+        packets++;
+    return packets;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    struct lap_reader *trace = NULL, *edited = NULL;
+    struct lap_edits *edits = NULL;
+
+    if (lap_reader_open(forge_place(data, bytes), NULL, &trace) == LAP_OK &&
+        lap_edits_create(trace, &edits) == LAP_OK) {
+        if (edit(trace, (unsigned)bytes, edits) != LAP_OK) {
+            FUZZ_CHECK(lap_error_message()[0]);
+        } else {
+            FUZZ_CHECK(lap_edits_seal(edits) == LAP_OK);
+            FUZZ_CHECK(lap_reader_open_edited(trace, NULL, edits, &edited) == LAP_OK);
+            FUZZ_CHECK(read_all(edited) == read_all(trace));
+            lap_reader_close(&edited);
+        }
+    }
+    lap_edits_destroy(&edits);
+    if (trace)
+        lap_reader_close(&trace);
+    return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t capacity, unsigned seed)
+{
+    return forge_mutator(data, bytes, capacity, seed);
+}
