@@ -177,6 +177,19 @@ static int end_output(const struct lap_log *log, int code)
     return code == EXIT_GOOD ? EXIT_FAILED : code;
 }
 
+/* As on any device: what this one lacks, the replay's own checks say. */
+static enum lap_status judge_shader(const uint32_t *words, size_t word_count)
+{
+    const struct replay_spirv_target target = {.api_version = VK_API_VERSION_1_3,
+                                               .spirv_1_4 = true,
+                                               .relaxed_blocks = true,
+                                               .standard_uniforms = true,
+                                               .scalar_blocks = true,
+                                               .scalar_workgroup_blocks = true,
+                                               .local_size_id = true};
+    return replay_spirv_tools(&target, words, word_count);
+}
+
 /* The state that is set up before the trace is opened. */
 struct ready {
     struct replay_displays displays;
@@ -278,6 +291,10 @@ int main(int argc, char **argv)
         return say(&log, EXIT_USAGE);
     if (options.quiet)
         log.level = LAP_LOG_ERROR;
+    if (replay_spirv_tools && replay_shaders_judge(&options.experiments, judge_shader) != LAP_OK) {
+        replay_options_finish(&options);
+        return say(&log, EXIT_USAGE);
+    }
     switch (action) {
     case REPLAY_ACTION_HELP:
         replay_options_help();

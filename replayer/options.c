@@ -45,6 +45,10 @@ enum id {
     OPTION_SKIP,
     OPTION_ONLY,
     OPTION_AT_MOST_DRAWS,
+    OPTION_WIREFRAME,
+    OPTION_NULL_FRAGMENT,
+    OPTION_TINY_VIEWPORT,
+    OPTION_REPLACE_SHADER,
     OPTION_THREADS,
     OPTION_MEASURE,
     OPTION_ADDRESSES,
@@ -115,6 +119,11 @@ static const struct {
                      "leave out draws, dispatches and transfers, by their positions; also all in a pass"},
     [OPTION_ONLY] = {"--only", "P,…", "leave out all draws but these"},
     [OPTION_AT_MOST_DRAWS] = {"--at-most-draws", "N", "leave out all draws behind the first N of the trace"},
+    [OPTION_WIREFRAME] = {"--wireframe", NULL, "draw the edges of triangles"},
+    [OPTION_NULL_FRAGMENT] = {"--null-fragment", NULL, "fragment shaders do nothing but write one colour"},
+    [OPTION_TINY_VIEWPORT] = {"--tiny-viewport", NULL, "viewports and scissors are one pixel"},
+    [OPTION_REPLACE_SHADER] = {"--replace-shader", "HASH=FILE",
+                               "SPIR-V or GLSL for the shader whose code lapilli print shows with this hash"},
     [OPTION_THREADS] = {"--threads", "N|all",
                         "how many threads play command buffers; default: all processors if the program had several"},
     [OPTION_MEASURE] = {"--measure", "[FILE.json]",
@@ -437,6 +446,17 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
     case OPTION_AT_MOST_DRAWS:
         out->experiments.has_most_draws = true;
         return parse_number("--at-most-draws", value, &out->experiments.most_draws);
+    case OPTION_WIREFRAME:
+        out->experiments.wireframe = true;
+        break;
+    case OPTION_NULL_FRAGMENT:
+        out->experiments.null_fragment = true;
+        break;
+    case OPTION_TINY_VIEWPORT:
+        out->experiments.tiny_viewport = true;
+        break;
+    case OPTION_REPLACE_SHADER:
+        return replay_shaders_parse(value, &out->experiments);
     case OPTION_THREADS:
         return parse_threads(value, out);
     case OPTION_MEASURE:

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "inspector/edit/replace_shader.h"
 #include "inspector/position/position.h"
 #include "trace/edits.h"
 #include "trace/reader.h"
@@ -28,10 +29,20 @@ struct replay_experiments {
     struct replay_positions skip, only; /* inspector/edit/leave_out.h */
     bool has_most_draws;
     uint64_t most_draws;
+    bool wireframe, null_fragment, tiny_viewport; /* inspector/edit/fixed_state.h, shader_code.h */
+    struct replaced_shader *shaders;              /* inspector/edit/replace_shader.h; the words are ours */
+    size_t shader_count, shader_capacity;
 };
 
 /* Adds positions with commas between them. LAP_ERROR_ARGUMENT with a sentence, LAP_ERROR_MEMORY. */
 enum lap_status replay_positions_parse(const char *text, struct replay_positions *out) LAP_MUST_CHECK;
+
+/* Adds HASH=FILE, and reads the file. */
+enum lap_status replay_shaders_parse(const char *text, struct replay_experiments *out) LAP_MUST_CHECK;
+/* Lets SPIRV-Tools look at the code of all files. LAP_ERROR_ARGUMENT: it is invalid. */
+enum lap_status replay_shaders_judge(const struct replay_experiments *experiments,
+                                     enum lap_status (*judge)(const uint32_t *words, size_t word_count)) LAP_MUST_CHECK;
+
 void replay_experiments_finish(struct replay_experiments *experiments);
 
 bool replay_experiments_are_wanted(const struct replay_options *options);
