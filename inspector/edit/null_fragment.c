@@ -192,7 +192,7 @@ static enum lap_status change(void *user, struct lap_arena *arena, const uint32_
     p.next_id = p.spirv.bound + p.spirv.entry_count;
     put_all(&p, first_function, colours);
     if (p.failed)
-        return lap_fail(LAP_ERROR_FORMAT, "a fragment shader is too strange to be replaced");
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "a fragment shader is too strange to be replaced");
     *words = p.out;
     *bytes = p.count * sizeof *p.out;
     return LAP_OK;
