@@ -53,6 +53,7 @@ static void see_stage(struct changes *c, const VkPipelineShaderStageCreateInfo *
     c->result->opaque += !module && !own;
 }
 
+#ifdef VK_EXT_shader_object
 static void see_object(struct changes *c, VkShaderCreateInfoEXT *info)
 {
     const uint32_t *words = info->pCode;
@@ -64,6 +65,7 @@ static void see_object(struct changes *c, VkShaderCreateInfoEXT *info)
         c->result->objects++;
     }
 }
+#endif
 
 static bool begin_struct(void *user, const struct lap_place *place, uint32_t number)
 {
@@ -80,9 +82,11 @@ static bool begin_struct(void *user, const struct lap_place *place, uint32_t num
     case GEN_STRUCT_VkPipelineShaderStageCreateInfo:
         see_stage(c, at);
         return false;
+#ifdef VK_EXT_shader_object
     case GEN_STRUCT_VkShaderCreateInfoEXT:
         see_object(c, at);
         return false;
+#endif
     default:
         return true;
     }
@@ -90,9 +94,13 @@ static bool begin_struct(void *user, const struct lap_place *place, uint32_t num
 
 static bool wants_code(const void *user, uint32_t command)
 {
+#ifdef VK_EXT_shader_object
+    if (command == GEN_vkCreateShadersEXT)
+        return true;
+#endif
     return command == GEN_vkCreateShaderModule || command == GEN_vkCreateGraphicsPipelines ||
            command == GEN_vkCreateComputePipelines || command == GEN_vkCreateRayTracingPipelinesKHR ||
-           command == GEN_vkCreateRayTracingPipelinesNV || command == GEN_vkCreateShadersEXT;
+           command == GEN_vkCreateRayTracingPipelinesNV;
 }
 
 static enum lap_status see_call(void *user, const struct rewrite_call *call, bool *out_changed)
