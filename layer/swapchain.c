@@ -335,7 +335,6 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueuePresentKHR(VkQueue queue, const VkPr
     layer_queues_unlock(dev, cancel);
     if (result != VK_SUCCESS && ticket)
         layer_packet_result(&dev->tables, ticket, result);
-    atomic_fetch_add_explicit(&layer.frames, 1, memory_order_relaxed);
     layer_key_presented(dev, pPresentInfo);
     layer_frame_end();
     return result;

@@ -93,10 +93,18 @@ static int write_pictures(struct replay *r, const struct lap_log *log)
 /* Warns about requested screenshots of frames that the trace does not have. */
 static void report_pictures(const struct replay *r, const struct lap_log *log)
 {
-    for (uint32_t i = 0; i < r->options.screenshots.count; i++)
-        if (r->options.screenshots.ranges[i].last > r->summary.frames)
-            lap_log(log, LAP_LOG_WARNING, "there is no picture of frame %" PRIu64 ": %" PRIu64 " frames were presented",
-                    r->options.screenshots.ranges[i].last, r->summary.frames);
+    const struct replay_summary *summary = &r->summary;
+    char presented[80] = "0 frames";
+
+    if (summary->first_frame)
+        snprintf(presented, sizeof presented, "frames %" PRIu64 " to %" PRIu64, summary->first_frame,
+                 summary->last_frame);
+    for (uint32_t i = 0; i < r->options.screenshots.count; i++) {
+        uint64_t last = r->options.screenshots.ranges[i].last;
+        if (last < summary->first_frame || last > summary->last_frame)
+            lap_log(log, LAP_LOG_WARNING, "there is no picture of frame %" PRIu64 ": %s were presented", last,
+                    presented);
+    }
 }
 
 static int play(struct replay *r, const struct lap_log *log)

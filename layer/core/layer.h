@@ -61,7 +61,7 @@ struct layer_state {
     atomic_uint_fast64_t image_formats[LAYER_FORMAT_WORDS]; /* noted in this recording; a bit for each */
     bool resolved, started;                                 /* the options are resolved; the recording was started */
     bool forked;                 /* forked from a process that had resolved the options; it has no file yet */
-    atomic_uint_fast64_t frames; /* presented */
+    atomic_uint_fast64_t frames; /* that have ended */
     atomic_bool has_surface;     /* some surface was created: frames end at presents, otherwise at submits */
     atomic_bool has_boundaries;  /* without a surface: frames end at submits marked by VK_EXT_frame_boundary */
     bool pass_through;           /* never armed: the layer changes nothing but the loader's chains */

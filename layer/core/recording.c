@@ -231,6 +231,7 @@ void layer_frame_end(void)
 {
     struct lap_writer *writer;
 
+    atomic_fetch_add_explicit(&layer.frames, 1, memory_order_relaxed);
     layer_parts_enter();
     writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
     if (writer && !lap_writer_stopped(writer)) {

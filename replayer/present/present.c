@@ -71,7 +71,7 @@ static enum lap_status take_pixels(struct replay *r, struct present *present, st
     if (submitted)
         present->wait_count = 0;
     if (status == LAP_ERROR_UNSUPPORTED && !submitted) {
-        lap_log(r->log, LAP_LOG_WARNING, "frame %" PRIu64 ": %s", r->summary.frames, lap_error_message());
+        lap_log(r->log, LAP_LOG_WARNING, "frame %" PRIu64 ": %s", r->summary.last_frame, lap_error_message());
         pixels = NULL;
     } else if (status != LAP_OK) {
         return replay_fail(r, "%s", lap_error_message());
@@ -80,10 +80,10 @@ static enum lap_status take_pixels(struct replay *r, struct present *present, st
         if (status != LAP_OK)
             return status;
     }
-    status = replay_check_present(r, swapchain->index, image_index, r->summary.frames, swapchain->recorded_format,
+    status = replay_check_present(r, swapchain->index, image_index, r->summary.last_frame, swapchain->recorded_format,
                                   extent, pixels, bytes);
     if (status == LAP_OK && screenshot && pixels)
-        status = replay_screenshot_write(r, r->summary.frames, number, swapchain->recorded_format, extent, pixels);
+        status = replay_screenshot_write(r, r->summary.last_frame, number, swapchain->recorded_format, extent, pixels);
     return status < 0 ? replay_place(r, status) : status;
 }
 
@@ -119,7 +119,7 @@ static enum lap_status present_one(struct replay *r, struct present *present, Vk
                                    uint32_t image_index)
 {
     struct replay_swapchain *swapchain = replay_swapchain_of(r, handle);
-    bool screenshot = lap_frames_have(&r->options.screenshots, r->summary.frames);
+    bool screenshot = lap_frames_have(&r->options.screenshots, r->summary.last_frame);
     enum lap_status status = LAP_OK;
 
     if (!swapchain)
@@ -239,6 +239,15 @@ enum lap_status replay_WaitForPresent2KHR(struct replay *r, struct replay_device
 }
 #endif
 
+/* Frames are those of the trace. Some may end without a present: with submits before the first surface. */
+static void note_frame(struct replay *r)
+{
+    r->summary.frames++;
+    r->summary.last_frame = r->at.packet.frame + 1;
+    if (!r->summary.first_frame)
+        r->summary.first_frame = r->summary.last_frame;
+}
+
 enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *dev,
                                        struct gen_args_vkQueuePresentKHR *args)
 {
@@ -258,7 +267,7 @@ enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *d
         status = replay_submits_need(r, dev, info->waitSemaphoreCount, info->pWaitSemaphores, &present.stuck);
     if (status == LAP_OK)
         status = replay_acquired_images_signal(r, dev, info->waitSemaphoreCount, info->pWaitSemaphores);
-    r->summary.frames++;
+    note_frame(r);
     change_modes(r, info);
     for (uint32_t i = 0; i < info->swapchainCount && status == LAP_OK; i++)
         status = present_one(r, &present, info->pSwapchains[i], i, info->pImageIndices[i]);

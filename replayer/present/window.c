@@ -72,7 +72,7 @@ static void write_title(const struct replay *r, char *out, size_t bytes)
     if (slash)
         file = slash + 1;
     snprintf(out, bytes, "Lapilli: %s, frame %" PRIu64, r->options.listen ? r->options.listen : file,
-             r->summary.frames);
+             r->summary.last_frame);
 }
 
 static void renew_title(const struct replay *r, struct replay_window *w)
@@ -330,7 +330,7 @@ static void take_note(struct replay *r, struct replay_window *w)
     if (!w->warned_stuck)
         lap_log(r->log, LAP_LOG_INFO,
                 "frame %" PRIu64 ": the window takes no image; until it does, no window shows frames",
-                r->summary.frames);
+                r->summary.last_frame);
     w->warned_stuck = true;
 }
 

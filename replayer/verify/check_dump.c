@@ -85,12 +85,11 @@ static cJSON *new_line(struct replay *r, struct replay_check_dump *dump, const c
                        uint64_t index, size_t bytes, bool same)
 {
     cJSON *line = cJSON_CreateObject();
-    uint64_t frame = strcmp(kind, "present") ? r->at.packet.frame + 1 : r->summary.frames;
     char object[64];
 
     snprintf(object, sizeof object, "%s:%" PRIu64, type, index);
     if (cJSON_AddNumberToObject(line, "check", (double)++dump->checks) && cJSON_AddStringToObject(line, "kind", kind) &&
-        cJSON_AddNumberToObject(line, "frame", (double)frame) &&
+        cJSON_AddNumberToObject(line, "frame", (double)(r->at.packet.frame + 1)) &&
         cJSON_AddNumberToObject(line, "packet", (double)r->at.packet.ticket) &&
         cJSON_AddStringToObject(line, "object", object) &&
         cJSON_AddNumberToObject(line, "offset", (double)dump->offset) &&

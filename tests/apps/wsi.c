@@ -5,7 +5,8 @@
  * other order, two windows in one present, a window that is hidden for a while, images acquired and never presented.
  * With --replace-late a swapchain is destroyed only when the next one is replaced, after frames in that one: drivers
  * may give the handles of its images to the next one. With --bound the program never asks for a swapchain's images, but
- * has images of its own with their memory. With --ask-together threads ask for the images of a swapchain at
+ * has images of its own with their memory. With --early it submits before it has a surface, which ends a frame. With
+ * --ask-together threads ask for the images of a swapchain at
  * the same time, which Debian 12's validation layer does not survive every time.
  */
 #include "common/shot.h"
@@ -339,10 +340,11 @@ static void ask_together(const struct state *state, struct view *view)
 int main(int argc, char **argv)
 {
     static const char *const instance_extensions[] = {"VK_KHR_get_surface_capabilities2", NULL};
-    static bool asks_together, replaces_late, binds;
+    static bool asks_together, replaces_late, binds, submits_early;
     static const struct app_option options[] = {
         {"--replace-late", "a swapchain goes when the next one is replaced", &replaces_late, NULL},
         {"--bound", "images of the program's own have the memory of the swapchain's", &binds, NULL},
+        {"--early", "a submit before the first surface", &submits_early, NULL},
         {"--ask-together", "several threads ask for a swapchain's images at once", &asks_together, NULL},
         {0},
     };
@@ -365,6 +367,8 @@ int main(int argc, char **argv)
     state.replaces_late = replaces_late;
     state.binds = binds;
     create_shots(&state);
+    if (submits_early)
+        CHECK_VK(vkQueueSubmit(app.queue, 0, NULL, VK_NULL_HANDLE));
     open_view(&state, &first, 320, 240);
     query(&app, &first);
     run_modes(&state, &first, app.frames);

@@ -409,6 +409,24 @@ def screenshots_of_frames_that_do_not_come_are_reported(context: Context) -> Non
 
 
 @case
+def screenshots_have_the_frames_of_the_trace(context: Context) -> None:
+    """The first frame ends with a submit, as there is no surface yet."""
+    display()
+    context.run([context.program("lapilli"), "capture", "--verify", "--screenshot", "1-4", "--screenshot-dir", "recorded", "-o", "out.lapilli", "--",
+                 context.app("wsi"), "--early"])
+    done = context.replay("out.lapilli", "--screenshot", "1,2-4", "--screenshot-dir", "replayed")
+    check("there is no picture of frame 1: frames 2 to " in done.err, done.text)
+    presents = [line["frame"] for line in context.print_lines("out.lapilli") if line["name"] == "vkQueuePresentKHR"]
+    check(presents[:3] == [2, 3, 4], f"{presents}")
+    for folder in ("recorded", "replayed"):
+        found = sorted(path.name for path in (context.folder / folder).iterdir())
+        check(found == [f"frame_{frame}.png" for frame in presents[:3]], f"{folder}: {found}")
+    for frame in presents[:3]:
+        pictures = [(context.folder / folder / f"frame_{frame}.png").read_bytes() for folder in ("recorded", "replayed")]
+        check(pictures[0] == pictures[1], f"frame {frame}: the pictures differ")
+
+
+@case
 def a_screenshot_folder_that_can_not_be_made_is_exit_status_2(context: Context) -> None:
     context.capture([context.app("triangle"), "--offscreen"])
     (context.folder / "file").write_text("no folder")

@@ -147,7 +147,10 @@ static enum lap_status present(struct scene *s, uint32_t image)
                              .pSwapchains = &s->swapchain,
                              .pImageIndices = &image};
     struct gen_args_vkQueuePresentKHR args = {.queue = s->u.gpu.queue, .pPresentInfo = &info};
-    return replay_QueuePresentKHR(&s->u.r, &s->u.dev, &args);
+    enum lap_status status = replay_QueuePresentKHR(&s->u.r, &s->u.dev, &args);
+
+    s->u.r.at.packet.frame++; /* as in a trace */
+    return status;
 }
 
 /* What capture --verify would have recorded for an image that draw() made. */
