@@ -86,6 +86,7 @@ struct replay_analysis {
 struct replay_summary {
     uint64_t frames;                            /* presented so far */
     uint64_t first_frame, last_frame;           /* of the trace that were; 0: none */
+    uint32_t images_of_frame;                   /* presented in the last one */
     bool warned_hidden;                         /* the warning that no window shows frames was given */
     bool gave_up_waiting;                       /* a recorded wait can't end on the replay device */
     char gpu[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE]; /* the one that was named last */

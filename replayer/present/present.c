@@ -239,13 +239,18 @@ enum lap_status replay_WaitForPresent2KHR(struct replay *r, struct replay_device
 }
 #endif
 
-/* Frames are those of the trace. Some may end without a present: with submits before the first surface. */
-static void note_frame(struct replay *r)
+/* Frames are those of the trace. Some may end without a present: with submits before the first surface. Two threads may
+ * present in one. Returns how many images were presented in it before. */
+static uint32_t note_frame(struct replay *r, uint32_t images)
 {
+    uint32_t before = r->summary.last_frame == r->at.packet.frame + 1 ? r->summary.images_of_frame : 0;
+
     r->summary.frames++;
     r->summary.last_frame = r->at.packet.frame + 1;
+    r->summary.images_of_frame = before + images;
     if (!r->summary.first_frame)
         r->summary.first_frame = r->summary.last_frame;
+    return before;
 }
 
 enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *dev,
@@ -255,6 +260,7 @@ enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *d
     struct present present = {replay_queue_find(dev, args->queue), info->pWaitSemaphores, info->waitSemaphoreCount,
                               false};
     enum lap_status status = LAP_OK;
+    uint32_t before;
 
     if (!present.queue)
         return replay_fail(r, "a queue that the device does not have");
@@ -267,10 +273,10 @@ enum lap_status replay_QueuePresentKHR(struct replay *r, struct replay_device *d
         status = replay_submits_need(r, dev, info->waitSemaphoreCount, info->pWaitSemaphores, &present.stuck);
     if (status == LAP_OK)
         status = replay_acquired_images_signal(r, dev, info->waitSemaphoreCount, info->pWaitSemaphores);
-    note_frame(r);
+    before = note_frame(r, info->swapchainCount);
     change_modes(r, info);
     for (uint32_t i = 0; i < info->swapchainCount && status == LAP_OK; i++)
-        status = present_one(r, &present, info->pSwapchains[i], i, info->pImageIndices[i]);
+        status = present_one(r, &present, info->pSwapchains[i], before + i, info->pImageIndices[i]);
     if (status == LAP_OK && present.wait_count)
         status = wait_only(r, dev, &present);
     if (status == LAP_OK)
