@@ -344,8 +344,11 @@ int main(int argc, char **argv)
         options.reading = &reading;
     }
     options.pictures.list = &pictures;
-    if (options.pictures.list_file && (status = replay_pictures_read_list(&options.pictures)) != LAP_OK)
+    if (options.pictures.list_file && (status = replay_pictures_read_list(&options.pictures)) != LAP_OK) {
+        picture_list_finish(&pictures);
+        replay_options_finish(&options);
         return say(&log, status == LAP_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED);
+    }
     if (open_measure_file(&options) != LAP_OK)
         return say(&log, EXIT_FAILED);
     if (options.listen) {

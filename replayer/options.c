@@ -561,7 +561,7 @@ static uint64_t preload_bytes(void)
     return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes / 2 : DEFAULT_AHEAD_BYTES;
 }
 
-enum lap_status replay_options_parse(int argc, char **argv, struct replay_options *out, enum replay_action *out_action)
+static enum lap_status parse(int argc, char **argv, struct replay_options *out, enum replay_action *out_action)
 {
     bool only_files = false;
 
@@ -617,6 +617,15 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
     if ((*out_action == REPLAY_ACTION_PLAY || *out_action == REPLAY_ACTION_CHECK) && !out->file && !out->listen)
         return lap_fail(LAP_ERROR_ARGUMENT, "no trace is named; --help shows the usage");
     return LAP_OK;
+}
+
+enum lap_status replay_options_parse(int argc, char **argv, struct replay_options *out, enum replay_action *out_action)
+{
+    enum lap_status status = parse(argc, argv, out, out_action);
+
+    if (status != LAP_OK)
+        replay_options_finish(out);
+    return status;
 }
 
 void replay_options_finish(struct replay_options *options)

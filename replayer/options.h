@@ -16,7 +16,8 @@ enum replay_action {
     REPLAY_ACTION_CHECK_HELP
 };
 
-/* Texts point into argv; replay_options_finish frees the screenshots. LAP_ERROR_ARGUMENT with a sentence. */
+/* Texts point into argv; replay_options_finish frees the lists, as this does after a failure. LAP_ERROR_ARGUMENT with a
+ * sentence. */
 enum lap_status replay_options_parse(int argc, char **argv, struct replay_options *out,
                                      enum replay_action *out_action) LAP_MUST_CHECK;
 void replay_options_finish(struct replay_options *options);
