@@ -41,7 +41,8 @@ struct after {
     size_t attachment_count;
     enum bound_pass_kind pass;
     uint64_t render_pass;
-    uint32_t subpasses;     /* of that */
+    uint32_t subpasses; /* of that */
+    uint32_t subpass;
     uint32_t layers, views; /* that are drawn to; views: a mask */
     unsigned begin_place;   /* which command buffer begins the pass */
     uint32_t begin_command; /* with which command */
@@ -80,6 +81,7 @@ static void see_begin(struct after *a, const struct bound *bound, uint32_t comma
 
     a->layers = framebuffer ? framebuffer->layers : 1;
     a->subpasses = pass ? pass->subpass_count : 0;
+    a->views = pass && bound->pass.subpass < pass->subpass_count ? pass->subpasses[bound->pass.subpass].view_mask : 0;
     if (command == GEN_vkCmdBeginRendering) {
         const struct gen_args_vkCmdBeginRendering *args = (const void *)begin->bytes;
         if (args->pRenderingInfo)
@@ -104,6 +106,7 @@ static enum lap_status keep(struct after *a, const struct bound_visit *visit)
     a->command = visit->command;
     a->pass = bound->pass.kind;
     a->render_pass = bound->pass.render_pass;
+    a->subpass = bound->pass.subpass;
     a->obstacle = NULL;
     if (begin)
         see_begin(a, bound, command, begin);
@@ -280,6 +283,8 @@ static enum lap_status add_target(const struct after *a, const struct attachment
         content.layer = first + i;
         status = picture_list_add(targets, full, &content);
     }
+    if (status == LAP_OK && layers > MOST_LAYERS && a->layers > MOST_LAYERS)
+        return leave_out(result, name, "has more than 64 layers, of which the first ones are written");
     return status;
 }
 
@@ -586,6 +591,7 @@ enum lap_status edit_after(const struct lap_reader *trace, const struct position
     if (status == LAP_OK)
         status = add_edits(&a);
     result->position = a.position;
+    result->in_early_subpass = a.pass == BOUND_RENDER_PASS && a.subpass + 1 < a.subpasses;
     twins_finish(&a.twins);
     scopes_finish(&a.scopes);
     recordings_finish(&a.recordings);

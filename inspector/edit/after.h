@@ -20,6 +20,7 @@
 struct after_result {
     struct position position; /* of the command */
     char left_out[240];       /* the first attachment that can't be read, and why; "" none */
+    bool in_early_subpass;    /* later subpasses need not keep what they don't use */
 };
 
 /* Adds to edits of the trace, and the attachments to the list: color0, depth, stencil and so on; each layer that is

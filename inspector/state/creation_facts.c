@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "codegen/support/chain.h"
 #include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
@@ -258,13 +259,26 @@ static VkImageLayout stencil_layout(const VkAttachmentDescription *attachment)
 
 static VkImageLayout stencil_layout2(const VkAttachmentDescription2 *attachment)
 {
-    for (const VkBaseInStructure *c = attachment->pNext; c; c = c->pNext)
-        if (c->sType == VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT)
-            return ((const VkAttachmentDescriptionStencilLayout *)c)->stencilFinalLayout;
-    return attachment->finalLayout;
+    const VkAttachmentDescriptionStencilLayout *stencil =
+        lap_chain_find(attachment->pNext, VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT);
+
+    return stencil ? stencil->stencilFinalLayout : attachment->finalLayout;
 }
 
-#define SEE_RENDER_PASS(name, args_type, info_type, copy, stencil)                                                     \
+static uint32_t view_mask(const VkRenderPassCreateInfo *info, uint32_t subpass)
+{
+    const VkRenderPassMultiviewCreateInfo *views =
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO);
+
+    return views && views->pViewMasks && subpass < views->subpassCount ? views->pViewMasks[subpass] : 0;
+}
+
+static uint32_t view_mask2(const VkRenderPassCreateInfo2 *info, uint32_t subpass)
+{
+    return info->pSubpasses[subpass].viewMask;
+}
+
+#define SEE_RENDER_PASS(name, args_type, info_type, copy, stencil, views)                                              \
     static enum lap_status name(struct creation_facts *facts, const struct args_type *args)                            \
     {                                                                                                                  \
         const info_type *info = args->pCreateInfo;                                                                     \
@@ -296,6 +310,7 @@ static VkImageLayout stencil_layout2(const VkAttachmentDescription2 *attachment)
             to->inputs = copy(facts, from->pInputAttachments, to->input_count);                                        \
             to->depth =                                                                                                \
                 from->pDepthStencilAttachment ? from->pDepthStencilAttachment->attachment : VK_ATTACHMENT_UNUSED;      \
+            to->view_mask = views(info, i);                                                                            \
             if (from->pResolveAttachments)                                                                             \
                 to->resolves = copy(facts, from->pResolveAttachments, to->color_count);                                \
             if (!to->colors || !to->inputs || (from->pResolveAttachments && !to->resolves))                            \
@@ -303,9 +318,10 @@ static VkImageLayout stencil_layout2(const VkAttachmentDescription2 *attachment)
         }                                                                                                              \
         return put(facts, RENDER_PASSES, gen_u64_VkRenderPass(*args->pRenderPass), fact);                              \
     }
-SEE_RENDER_PASS(see_render_pass, gen_args_vkCreateRenderPass, VkRenderPassCreateInfo, copy_references, stencil_layout)
+SEE_RENDER_PASS(see_render_pass, gen_args_vkCreateRenderPass, VkRenderPassCreateInfo, copy_references, stencil_layout,
+                view_mask)
 SEE_RENDER_PASS(see_render_pass2, gen_args_vkCreateRenderPass2, VkRenderPassCreateInfo2, copy_references2,
-                stencil_layout2)
+                stencil_layout2, view_mask2)
 
 /* ---- the whole ---- */
 

@@ -48,6 +48,7 @@ struct fact_subpass {
     const uint32_t *colors, *inputs; /* numbers of attachments; VK_ATTACHMENT_UNUSED */
     const uint32_t *resolves;        /* of the colors; NULL: none */
     uint32_t depth;
+    uint32_t view_mask; /* 0: no multiview */
 };
 
 struct fact_render_pass {

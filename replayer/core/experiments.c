@@ -128,7 +128,10 @@ static enum lap_status end_after(struct replay *r, struct lap_edits *edits)
         return LAP_OK;
     status = edit_after(r->reader, &pictures->after, edits, pictures->list, &result);
     if (status == LAP_OK && result.left_out[0])
-        lap_log(r->log, LAP_LOG_WARNING, "there is no picture of an attachment: %s", result.left_out);
+        lap_log(r->log, LAP_LOG_WARNING, "not all is in the pictures: %s", result.left_out);
+    if (status == LAP_OK && result.in_early_subpass)
+        lap_log(r->log, LAP_LOG_WARNING,
+                "later subpasses follow: a driver need not keep the attachments that they do not use");
     pictures->after = result.position;
     return status;
 }

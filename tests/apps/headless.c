@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * headless: never presents and never makes a window. Draws into an image, copies it to a buffer that the host reads,
- * and lets the host write and read images of linear tiling by rows, through their row pitch.
+ * and lets the host write and read images of linear tiling by rows, through their row pitch. The image has two layers
+ * with --layers, of which the first is drawn to, and with --views, where both are.
  */
 #include "common/app.h"
 #include "shaders/headless_frag.h"
@@ -18,16 +19,80 @@ static uint32_t cell(uint32_t x, uint32_t y, uint32_t frame)
     return (column * 32) | (row * 32) << 8 | ((frame * 16) & 0xff) << 16 | 0xff000000u; /* bytes R, G, B, A */
 }
 
+static bool layers, views;
+static const struct app_option options[] = {
+    {.name = "--layers", .help = "the framebuffer has two layers", .flag = &layers},
+    {.name = "--views", .help = "the render pass draws two views", .flag = &views},
+    {.name = NULL},
+};
+
+/* Draws both views. */
+static VkRenderPass multiview_pass(const struct app *app, VkFormat format)
+{
+    static const uint32_t both = 3;
+    const VkRenderPassMultiviewCreateInfo multiview = {
+        .sType = VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO, .subpassCount = 1, .pViewMasks = &both};
+    const VkAttachmentDescription attachment = {.format = format,
+                                                .samples = VK_SAMPLE_COUNT_1_BIT,
+                                                .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+                                                .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
+                                                .stencilLoadOp = VK_ATTACHMENT_LOAD_OP_DONT_CARE,
+                                                .stencilStoreOp = VK_ATTACHMENT_STORE_OP_DONT_CARE,
+                                                .finalLayout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL};
+    const VkAttachmentReference color = {0, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL};
+    const VkSubpassDescription subpass = {.colorAttachmentCount = 1, .pColorAttachments = &color};
+    const VkSubpassDependency dependency = {.srcSubpass = 0,
+                                            .dstSubpass = VK_SUBPASS_EXTERNAL,
+                                            .srcStageMask = VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT,
+                                            .dstStageMask = VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                            .srcAccessMask = VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT,
+                                            .dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT};
+    const VkRenderPassCreateInfo create = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
+                                           .pNext = &multiview,
+                                           .attachmentCount = 1,
+                                           .pAttachments = &attachment,
+                                           .subpassCount = 1,
+                                           .pSubpasses = &subpass,
+                                           .dependencyCount = 1,
+                                           .pDependencies = &dependency};
+    VkRenderPass pass;
+    CHECK_VK(vkCreateRenderPass(app->device, &create, NULL, &pass));
+    return pass;
+}
+
+static VkFramebuffer layered_framebuffer(const struct app *app, VkRenderPass pass, VkImageView view)
+{
+    const VkFramebufferCreateInfo create = {.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
+                                            .renderPass = pass,
+                                            .attachmentCount = 1,
+                                            .pAttachments = &view,
+                                            .width = SIZE,
+                                            .height = SIZE,
+                                            .layers = layers ? 2 : 1};
+    VkFramebuffer framebuffer;
+    CHECK_VK(vkCreateFramebuffer(app->device, &create, NULL, &framebuffer));
+    return framebuffer;
+}
+
 static void draw_frames(const struct app *app)
 {
     struct app_image image;
     struct app_buffer pixels;
     const VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
-    app_image_create_2d(app, &image, format, SIZE, SIZE,
-                        VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
+    const VkImageCreateInfo create = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                      .imageType = VK_IMAGE_TYPE_2D,
+                                      .format = format,
+                                      .extent = {SIZE, SIZE, 1},
+                                      .mipLevels = 1,
+                                      .arrayLayers = layers || views ? 2 : 1,
+                                      .samples = VK_SAMPLE_COUNT_1_BIT,
+                                      .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT};
+    app_image_create(app, &image, &create, VK_IMAGE_ASPECT_COLOR_BIT,
+                     layers || views ? VK_IMAGE_VIEW_TYPE_2D_ARRAY : VK_IMAGE_VIEW_TYPE_2D);
     app_buffer_create(app, &pixels, SIZE * SIZE * 4, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
-    VkRenderPass pass = app_render_pass(app, format, VK_FORMAT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
-    VkFramebuffer framebuffer = app_framebuffer(app, pass, 1, &image.view, SIZE, SIZE);
+    VkRenderPass pass = views ? multiview_pass(app, format)
+                              : app_render_pass(app, format, VK_FORMAT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    VkFramebuffer framebuffer = layered_framebuffer(app, pass, image.view);
     VkPipelineLayout layout = app_pipeline_layout(app, 0, NULL, VK_SHADER_STAGE_FRAGMENT_BIT, 4);
     struct app_pipeline pipeline_info = {
         .vertex = app_shader(app, headless_vert, sizeof(headless_vert)),
@@ -190,10 +255,14 @@ int main(int argc, char **argv)
         .name = "headless",
         .what = "Draws into an image and reads it back; the host reads and writes linear images.",
         .frames = 16,
+        .options = options,
     };
+    const VkPhysicalDeviceMultiviewFeatures multiview = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES,
+                                                         .multiview = VK_TRUE};
+    const struct app_device_request request = {.next = &multiview};
     struct app app;
     app_init(&app, argc, argv, &program);
-    app_device_create(&app, NULL);
+    app_device_create(&app, views ? &request : NULL);
     draw_frames(&app);
     linear_round_trip(&app);
     return app_finish(&app);

@@ -19,7 +19,7 @@ NULL = {"bindless", "descbuf", "mesh", "nested", "push-two", "rates", "shader_ob
 SOME = 6  # draws of each trace
 
 # Their frames are presented while they draw, or checked where a submit ends with draws.
-COMPARED = {"triangle", "triangle-srgb", "triangle-offscreen", "churn", "churn-present", "headless", "modern", "modern-khr", "enables", "dynamic",
+COMPARED = {"triangle", "triangle-srgb", "triangle-offscreen", "churn", "churn-present", "headless", "headless-layers", "headless-views", "modern", "modern-khr", "enables", "dynamic",
             "dynamic-libraries", "conditional", "raster", "vkcube"}
 
 # Where no picture can be made, and what is said.
@@ -144,6 +144,17 @@ def a_skipped_draw_is_not_in_the_picture(context: Context) -> None:
         check(raw(position, *arguments) == same, f"{position} {arguments}")
     other = raw(f"{frame}.{submit}.1", "--skip", first)
     check(all(other[name] not in (before[name], behind[name]) for name in other), "without the first draw")
+
+
+@case
+def each_layer_that_is_drawn_to_has_a_picture(context: Context) -> None:
+    """That they are right is compared with checks: headless-layers, headless-views."""
+    for option in ("--layers", "--views"):
+        context.run([context.app("headless"), option], context.layer_env(LAPILLI_FILE=f"out{option}.lapilli"))
+        found = pictures(context, f"out{option}.lapilli", draws_of(context, f"out{option}.lapilli")[3]["position"], "--raw")
+        check([(name, entry["layer"]) for name, entry in found.items()] == [("color0-layer0", 0), ("color0-layer1", 1)], f"{option}: {found}")
+        first, second = ((context.folder / entry["file"]).read_bytes() for entry in found.values())
+        check(any(first) and (option == "--views" or not any(second)), f"{option}: the layers")  # Mesa 22.3 draws into the first view alone
 
 
 @case
