@@ -6,8 +6,11 @@
 #include "gen_ids.h"
 #include "inspector/state/attachments.h"
 #include "tools/bound_print.h"
+#include "tools/descriptor_print.h"
 #include "tools/print.h"
 #include "tools/text.h"
+
+#define SHOWN_DESCRIPTORS 4096u /* of a set */
 
 static const char *const point_members[BOUND_POINTS] = {"graphics", "compute", "rayTracing", "other"};
 
@@ -127,6 +130,14 @@ static void json_setting(struct json *j, cJSON *list, const struct bound_setting
     }
 }
 
+static void json_contents(struct json *j, cJSON *item, uint64_t index)
+{
+    const struct descriptor_set *set = descriptors_of(j->visit->descriptors, index);
+
+    add(j, item, "bindings",
+        set ? lap_descriptors_json(set, j->visit->bound->facts, SHOWN_DESCRIPTORS) : cJSON_CreateNull());
+}
+
 static void json_set(struct json *j, cJSON *list, unsigned point, uint32_t number)
 {
     const struct bound *bound = j->visit->bound;
@@ -140,6 +151,8 @@ static void json_set(struct json *j, cJSON *list, unsigned point, uint32_t numbe
         inner = add(j, item, "dynamicOffsets", cJSON_CreateArray());
         for (uint32_t i = 0; i < set->offset_count; i++)
             add_number(j, inner, NULL, set->offsets[i]);
+        if (j->visit->descriptors)
+            json_contents(j, item, set->set);
     } else if (set->kind == BOUND_SET_OFFSET) {
         add_number(j, item, "descriptorBuffer", set->buffer);
         add_number(j, item, "offset", set->offset);

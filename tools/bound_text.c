@@ -5,13 +5,15 @@
 #include "gen_ids.h"
 #include "inspector/state/attachments.h"
 #include "tools/bound_print.h"
+#include "tools/descriptor_print.h"
 #include "tools/print.h"
 #include "tools/text.h"
 
-#define NAME_COLOUR "\033[1;36m"
-#define DIM_COLOUR  "\033[2m"
-#define NO_COLOUR   "\033[0m"
-#define SHOWN_BYTES 64u /* of push constants */
+#define NAME_COLOUR       "\033[1;36m"
+#define DIM_COLOUR        "\033[2m"
+#define NO_COLOUR         "\033[0m"
+#define SHOWN_BYTES       64u /* of push constants */
+#define SHOWN_DESCRIPTORS 32u /* of a set */
 
 static const char *const points[BOUND_POINTS] = {"graphics", "compute", "ray tracing", "other"};
 
@@ -153,6 +155,11 @@ static enum lap_status text_set(struct text *t, unsigned point, uint32_t number)
     put_handle(t, ", ", GEN_HANDLE_VkPipelineLayout, set->layout);
     fprintf(t->out, ", command %" PRIu32 "%s\n", set->command,
             lap_bound_is_incompatible(t->visit->bound, p, number) ? ", not compatible with the pipeline's layout" : "");
+    if (t->visit->descriptors && set->kind == BOUND_SET) {
+        const struct descriptor_set *contents = descriptors_of(t->visit->descriptors, set->set);
+        if (contents)
+            lap_descriptors_text(t->out, contents, t->visit->bound->facts, t->names, SHOWN_DESCRIPTORS);
+    }
     return set->kind == BOUND_SET_PUSHED ? text_pushes(t, point, number) : LAP_OK;
 }
 

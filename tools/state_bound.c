@@ -15,7 +15,7 @@ struct shown {
     uint64_t packets;
 };
 
-static const char *find_name(void *user, uint32_t type, uint64_t index)
+const char *lap_state_find_name(void *user, uint32_t type, uint64_t index)
 {
     const struct lap_state_view *view = user;
     const struct object_life *life = state_objects_get(view->objects, type, index);
@@ -64,9 +64,12 @@ static void show_progress(void *user, const struct lap_packet *packet)
 
 enum lap_status lap_state_bound(const struct lap_state_view *view)
 {
-    struct shown shown = {.view = view, .names = {.find = find_name, .user = (void *)view}};
-    const struct bound_walk_options options = {
-        .at = &view->position, .first_frame = 1, .last_frame = UINT64_MAX, .progress = show_progress};
+    struct shown shown = {.view = view, .names = {.find = lap_state_find_name, .user = (void *)view}};
+    const struct bound_walk_options options = {.at = &view->position,
+                                               .first_frame = 1,
+                                               .last_frame = UINT64_MAX,
+                                               .descriptors = true,
+                                               .progress = show_progress};
     enum lap_status status;
 
     lap_progress_begin(&shown.progress, "reading", false);

@@ -155,6 +155,14 @@ static void flags_text(VkMemoryPropertyFlags flags, char out[LAP_TEXT_FLAGS_MAX]
         snprintf(out + used, LAP_TEXT_FLAGS_MAX - used, "%s0x%" PRIx32, used ? " " : "", flags);
 }
 
+/* What it holds, in both ways. */
+static enum lap_status put_contents(const struct shown *shown)
+{
+    if (shown->life->type == GEN_HANDLE_VkDescriptorSet)
+        return lap_state_set_contents(shown->view, shown->life->index);
+    return LAP_OK;
+}
+
 /* ---- text ---- */
 
 static void put_title(const struct lap_state_view *view, const char *title)
@@ -276,6 +284,7 @@ static enum lap_status put_text(const struct shown *shown, const struct lap_line
     const char *name = lap_state_name(view, shown->number, 1);
     const struct lap_printer printer = {.out = view->out, .colour = view->colour};
     char handle[LAP_TEXT_HANDLE_MAX];
+    enum lap_status status;
 
     lap_text_handle(shown->life->type, shown->life->index, handle);
     fputs(handle, view->out);
@@ -297,8 +306,9 @@ static enum lap_status put_text(const struct shown *shown, const struct lap_line
         put_list(shown, "has", &shown->children);
     }
     put_list(shown, "used by", &shown->users);
+    status = put_contents(shown);
     lap_print_text(&printer, line);
-    return LAP_OK;
+    return status;
 }
 
 /* ---- JSON ---- */
@@ -353,6 +363,7 @@ static enum lap_status put_json(const struct shown *shown, const struct lap_line
     const struct object_life *parent = life->parent == SIZE_MAX ? NULL : lap_state_life(view, life->parent);
     const VkMemoryAllocateInfo *info = allocation(shown);
     FILE *out = view->out;
+    enum lap_status status;
 
     fprintf(out, "{\"at\": \"%s\", \"packet\": %" PRIu64 ", \"object\": ", view->at[1], view->last - 1);
     lap_state_put_handle(out, life->type, life->index);
@@ -385,8 +396,9 @@ static enum lap_status put_json(const struct shown *shown, const struct lap_line
     put_counts(shown, "", "\"%s\": %zu");
     fputc('}', out);
     put_handles(shown, "used_by", &shown->users);
+    status = put_contents(shown);
     fputs(", \"creation\": ", out);
-    return lap_print_json(&(struct lap_printer){.out = out}, line);
+    return status == LAP_OK ? lap_print_json(&(struct lap_printer){.out = out}, line) : status;
 }
 
 enum lap_status lap_state_object(const struct lap_state_view *view, uint32_t type, uint64_t index)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * state_print: writes the state of objects (inspector/state/objects.h) as text or as one JSON object: all of them
- * (state_list.c), one (state_object.c), what changed between two positions (state_diff.c), and what a command of a
- * command buffer finds bound (state_bound.c). One thread.
+ * (state_list.c), one (state_object.c, state_set.c), what changed between two positions (state_diff.c), and what a
+ * command of a command buffer finds bound (state_bound.c). One thread.
  */
 #ifndef LAP_TOOLS_STATE_PRINT_H
 #define LAP_TOOLS_STATE_PRINT_H
@@ -37,6 +37,12 @@ enum lap_status lap_state_diff(const struct lap_state_view *view) LAP_MUST_CHECK
 enum lap_status lap_state_no_type(const struct lap_state_view *view, const char *name) LAP_MUST_CHECK;
 
 /* ---- shared by these files ---- */
+
+/* The descriptors of a set at the last ticket: lines, or members of a JSON object. */
+enum lap_status lap_state_set_contents(const struct lap_state_view *view, uint64_t index) LAP_MUST_CHECK;
+
+/* find of lap_bound_names; user: the view. */
+const char *lap_state_find_name(void *user, uint32_t type, uint64_t index);
 
 /* Numbers of lives, by type and index. */
 struct lap_state_set {

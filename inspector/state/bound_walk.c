@@ -15,6 +15,7 @@ struct walk {
     bound_visit_fn visit;
     void *user;
     struct creation_facts facts;
+    struct descriptors descriptors;
     struct position_held held;
     struct position_contents *contents;
     struct position_blocks blocks[POSITION_MOST_PLACES]; /* [depth] */
@@ -152,8 +153,10 @@ static enum lap_status see(void *state, const struct trace_call *call)
 
     if (call->command == GEN_lapilliBlock)
         return position_held_record(&w->held, call);
-    if (call->command != GEN_vkQueueSubmit && call->command != GEN_vkQueueSubmit2)
-        return creation_facts_see(&w->facts, call);
+    if (call->command != GEN_vkQueueSubmit && call->command != GEN_vkQueueSubmit2) {
+        enum lap_status status = creation_facts_see(&w->facts, call);
+        return status == LAP_OK && w->options->descriptors ? descriptors_see(&w->descriptors, call) : status;
+    }
     if (frame != w->frame)
         w->submits = 0;
     w->frame = frame;
@@ -170,8 +173,11 @@ enum lap_status bound_walk(const struct lap_reader *trace, const struct bound_wa
 {
     static const uint16_t commands[] = {CREATION_FACTS_COMMANDS, GEN_lapilliBlock, GEN_vkQueueSubmit,
                                         GEN_vkQueueSubmit2, GEN_COMMAND_NONE};
+    static const uint16_t with_descriptors[] = {CREATION_FACTS_COMMANDS, DESCRIPTORS_COMMANDS, GEN_lapilliBlock,
+                                                GEN_vkQueueSubmit,       GEN_vkQueueSubmit2,   GEN_COMMAND_NONE};
     struct walk *w = calloc(1, sizeof *w);
-    const struct trace_visitor visitor = {.commands = commands, .visit = see, .state = w};
+    const struct trace_visitor visitor = {
+        .commands = options->descriptors ? with_descriptors : commands, .visit = see, .state = w};
     uint64_t last = options->at ? options->at->numbers[0] : options->last_frame;
     enum lap_status status;
 
@@ -182,6 +188,8 @@ enum lap_status bound_walk(const struct lap_reader *trace, const struct bound_wa
     w->visit = visit;
     w->user = user;
     creation_facts_init(&w->facts);
+    descriptors_init(&w->descriptors);
+    w->now.descriptors = options->descriptors ? &w->descriptors : NULL;
     position_held_init(&w->held);
     status = position_contents_open(trace, &w->contents);
     if (status == LAP_OK)
@@ -193,6 +201,7 @@ enum lap_status bound_walk(const struct lap_reader *trace, const struct bound_wa
     }
     position_contents_close(&w->contents);
     position_held_finish(&w->held);
+    descriptors_finish(&w->descriptors);
     creation_facts_finish(&w->facts);
     free(w);
     return status;

@@ -12,6 +12,7 @@
 #include "inspector/position/contents.h"
 #include "inspector/position/position.h"
 #include "inspector/state/bound.h"
+#include "inspector/state/descriptors.h"
 #include "trace/reader.h"
 
 struct bound_visit { /* valid during the visit */
@@ -21,7 +22,8 @@ struct bound_visit { /* valid during the visit */
     uint32_t command; /* enum gen_command */
     enum position_work work;
     const void *args;
-    const struct bound *bound; /* with the effects of the command itself */
+    const struct bound *bound;             /* with the effects of the command itself */
+    const struct descriptors *descriptors; /* at the submit; NULL: not wanted */
 };
 
 /* An error ends the walk. */
@@ -31,6 +33,7 @@ struct bound_walk_options {
     const struct position *at;        /* only what is in there; not of a packet. NULL: all */
     uint64_t first_frame, last_frame; /* from 1 */
     bool work_only;                   /* only commands with work are visited */
+    bool descriptors;                 /* of sets are followed, too */
     /* Called now and then, with the packet that was read. NULL: not. */
     void (*progress)(void *user, const struct lap_packet *packet);
 };

@@ -255,6 +255,9 @@ def check_bound(context: Context, file: str, lines: list[dict]) -> int:
     for row in rows[::max(len(rows) - 1, 1)]:  # the first and the last one
         alone = json.loads(context.run([context.program("lapilli"), "state", "--json", "--at", row["position"], file]).out)
         names = alone.pop("names")
+        for bound in (b for point in alone["bound"].values() for b in point["sets"] if "set" in b):
+            of_set = json.loads(context.run([context.program("lapilli"), "state", "--json", "--at", row["position"], file, bound["set"]]).out)
+            check(bound.pop("bindings") == of_set["bindings"], f"{file}: state --at {row['position']} shows other descriptors of {bound['set']} than for the set alone")
         check(all(f'"{handle}"' in json.dumps(row) for handle in names), f"{file}: names of others: {names}")
         check(alone.pop("at") == row["position"] and all(row[key] == value for key, value in alone.items()), f"{file}: state --at {row['position']} shows something else")
     table = [line.split("\t") for line in context.run([*list_draws, file]).out.splitlines()]
