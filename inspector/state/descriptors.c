@@ -368,7 +368,7 @@ static enum lap_status write_inline(struct descriptor_set *set, const VkWriteDes
     return write_bytes(set, write->dstBinding, write->dstArrayElement, block->pData, NULL, block->dataSize, ticket);
 }
 
-static uint32_t elements_of(const VkWriteDescriptorSet *write)
+uint32_t descriptor_count_of_write(const VkWriteDescriptorSet *write)
 {
     const VkWriteDescriptorSetAccelerationStructureKHR *khr =
         lap_chain_find(write->pNext, VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_ACCELERATION_STRUCTURE_KHR);
@@ -388,7 +388,7 @@ static uint32_t elements_of(const VkWriteDescriptorSet *write)
 static enum lap_status see_write(struct descriptors *d, const VkWriteDescriptorSet *write, uint64_t ticket)
 {
     struct descriptor_set *set = lap_map_get(&d->sets, gen_u64_VkDescriptorSet(write->dstSet));
-    uint32_t first, count = elements_of(write);
+    uint32_t first, count = descriptor_count_of_write(write);
     enum lap_status status = LAP_OK;
 
     if (!set)

@@ -65,7 +65,9 @@ uint32_t descriptor_next(const struct descriptor_set *set, uint32_t slot, uint32
 /* NULL: the binding is no inline uniform block, or it was never written. */
 const struct descriptor_block *descriptor_block_of(const struct descriptor_set *set, uint32_t binding);
 
-/* The descriptor number `element` of a write. */
+/* The descriptors that a write has values for; 0 of an inline uniform block. */
+uint32_t descriptor_count_of_write(const VkWriteDescriptorSet *write);
+/* The descriptor number `element` of those. */
 void descriptor_of_write(const VkWriteDescriptorSet *write, uint32_t element, struct descriptor *out);
 
 #endif
