@@ -104,7 +104,7 @@ READER := $(call object,base/slab.c base/output.c $(wildcard base/sandbox*.c tra
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
 LAYER := $(call object,$(wildcard layer/*.c layer/*/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_layer gen_layer_tables gen_in_flight)
 # What a trace says as a whole: for all that reads traces.
-INSPECTOR := $(call object,$(wildcard inspector/analysis/*.c inspector/edit/*.c inspector/position/*.c inspector/state/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_needs gen_effects gen_recode)
+INSPECTOR := $(call object,$(wildcard inspector/analysis/*.c inspector/edit/*.c inspector/memory/*.c inspector/position/*.c inspector/state/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_needs gen_effects gen_recode)
 # For what cuts them, and encodes anew what it cuts.
 SLICE := $(call object,$(wildcard inspector/slice/*.c))
 REPLAYER := $(INSPECTOR) $(call object,$(filter-out replayer/main.c replayer/device/spirv_tools.c,$(wildcard replayer/*.c replayer/*/*.c))) $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)

@@ -21,7 +21,7 @@ TOP = {
     "tools": "base trace codegen inspector",
 }
 MODULES = {
-    "inspector": "analysis position state edit slice",
+    "inspector": "analysis position state memory edit slice",
     "layer": "core image memory shader command submit part",
     "replayer": "core analysis device sync memory sparse address format descriptor ray_tracing resource acceleration video command submit verify present play",
 }

@@ -106,6 +106,7 @@ struct id {
     bool has_set, has_binding;
     bool is_reference_type; /* of a type: a pointer or an image */
     bool shared;            /* of a type: pointers to memory that others can read */
+    bool physical;          /* of a type: addresses */
     bool written;
 };
 
@@ -113,7 +114,7 @@ struct walk {
     struct id *ids;
     uint32_t bound;
     struct lap_spirv_module *out;
-    bool vertex, fragment, stores, addresses;
+    bool vertex, fragment, stores, addresses, address_stores;
     uint32_t size_ids[3], workgroup_id;
     bool size_by_id;
 };
@@ -228,6 +229,8 @@ static void look_at_declaration(struct walk *walk, const uint32_t *w, uint32_t c
             id_of(walk, w[1])->is_reference_type = true;
         if (count >= 3 && (w[0] & 0xffff) != OP_TYPE_IMAGE)
             id_of(walk, w[1])->shared = is_shared(w[2]);
+        if (count >= 3 && (w[0] & 0xffff) != OP_TYPE_IMAGE)
+            id_of(walk, w[1])->physical = w[2] == STORAGE_PHYSICAL;
         break;
     default:
         break;
@@ -244,11 +247,14 @@ static void write_to(struct walk *walk, uint32_t number)
         id_of(walk, root)->written = true;
 }
 
-/* Records an instruction's store to an id. */
+/* Records an instruction's store to an id. A pointer of unknown type may be an address. */
 static void store_to(struct walk *walk, uint32_t number)
 {
+    const struct id *type = id_of(walk, id_of(walk, number)->type);
+
     write_to(walk, number);
-    walk->stores |= id_of(walk, id_of(walk, number)->type)->shared;
+    walk->stores |= type->shared;
+    walk->address_stores |= type->physical || !type->is_reference_type;
 }
 
 /* Records that the result comes from `base`. */
@@ -365,6 +371,7 @@ static void settle(const struct walk *walk)
     out->stores_in_fragment = walk->stores && walk->fragment;
     memset(&out->access, 0, sizeof out->access);
     out->access.addresses = walk->addresses;
+    out->access.address_stores = walk->addresses && walk->address_stores;
     for (uint32_t i = 1; i < walk->bound; i++) {
         const struct id *id = &walk->ids[i];
         if (id->written && id->has_set && id->has_binding && id->set < LAP_SPIRV_SETS)
@@ -430,7 +437,7 @@ void lap_spirv_find_access(const uint32_t *words, size_t word_count, struct lap_
 void lap_spirv_access_all(struct lap_spirv_access *out)
 {
     memset(out->stores, 0xff, sizeof out->stores);
-    out->addresses = true;
+    out->addresses = out->address_stores = true;
 }
 
 void lap_spirv_access_add(struct lap_spirv_access *to, const struct lap_spirv_access *more)
@@ -438,6 +445,7 @@ void lap_spirv_access_add(struct lap_spirv_access *to, const struct lap_spirv_ac
     for (uint32_t i = 0; i < LAP_SPIRV_SETS; i++)
         to->stores[i] |= more->stores[i];
     to->addresses |= more->addresses;
+    to->address_stores |= more->address_stores;
 }
 
 bool lap_spirv_access_any(const struct lap_spirv_access *access)

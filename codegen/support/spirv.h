@@ -24,6 +24,7 @@
 struct lap_spirv_access {
     uint64_t stores[LAP_SPIRV_SETS]; /* bit n of a set: binding n is written; bit 63: some binding from 63 on */
     bool addresses;                  /* it accesses memory without a descriptor (PhysicalStorageBufferAddresses) */
+    bool address_stores;             /* and may store there */
 };
 
 static inline uint64_t lap_spirv_bit(uint32_t binding)

@@ -22,6 +22,9 @@ struct walk {
     struct bound bounds[POSITION_MOST_PLACES];
     struct bound_visit now;
     uint64_t frame, submits; /* from 1: of the current frame */
+    bool over;               /* the position is behind options->until */
+    bool calls[GEN_COMMAND_COUNT];
+    uint16_t commands[GEN_COMMAND_COUNT + 1];
 };
 
 /* Whether the position leads to what is asked for, or lies in it. */
@@ -48,6 +51,22 @@ static bool is_behind(const struct walk *w)
     return at && now->count <= at->count && now->numbers[now->count - 1] > at->numbers[now->count - 1];
 }
 
+/* Whether the position lies behind options->until. What contains that one, and ends after it, does. is_command: the
+ * command itself, which comes after those that it executes. */
+static bool is_over(struct walk *w, bool is_command)
+{
+    const struct position *until = w->options->until, *now = &w->now.position;
+
+    for (unsigned i = 0; until && !w->over && i < until->count && i < now->count; i++) {
+        if (now->numbers[i] != until->numbers[i]) {
+            w->over = now->numbers[i] > until->numbers[i];
+            return w->over;
+        }
+    }
+    w->over |= until && is_command && now->count < until->count;
+    return w->over;
+}
+
 static enum lap_status walk_buffer(struct walk *w, unsigned depth, uint64_t command_buffer);
 
 static enum lap_status walk_executed(struct walk *w, unsigned depth, const struct gen_args_vkCmdExecuteCommands *args)
@@ -58,7 +77,7 @@ static enum lap_status walk_executed(struct walk *w, unsigned depth, const struc
 
     for (uint32_t i = 0; args->pCommandBuffers && i < args->commandBufferCount && status == LAP_OK; i++) {
         now->numbers[now->count++] = i + 1;
-        if (is_asked(w))
+        if (is_asked(w) && !is_over(w, false))
             status = walk_buffer(w, depth + 1, gen_u64_VkCommandBuffer(args->pCommandBuffers[i]));
         w->now = saved;
     }
@@ -76,7 +95,7 @@ static enum lap_status see_command(struct walk *w, unsigned depth, const struct 
         status = walk_executed(w, depth, args);
     if (status == LAP_OK)
         status = bound_see(bound, at, command, args);
-    if (status != LAP_OK || !is_inside(w) || !is_asked(w))
+    if (status != LAP_OK || !is_inside(w) || !is_asked(w) || is_over(w, true))
         return status;
     w->now.work = position_contents_work(w->contents, command);
     if (w->options->work_only && (w->now.work == POSITION_STATE || w->now.work == POSITION_PASS))
@@ -107,12 +126,13 @@ static enum lap_status walk_buffer(struct walk *w, unsigned depth, uint64_t comm
         return status;
     bound_begin(&w->bounds[depth], depth ? &w->bounds[depth - 1] : NULL);
     w->now.command_buffer = command_buffer;
+    w->now.block = recording->block;
     now->count++;
     for (uint32_t number = 0;; number++) {
         struct lap_block at = blocks->block;
         uint32_t command;
         now->numbers[now->count - 1] = number;
-        if (is_behind(w))
+        if (is_behind(w) || is_over(w, false))
             break;
         status = position_blocks_next(blocks, &command, &args);
         if (status == LAP_OK)
@@ -131,13 +151,13 @@ static enum lap_status walk_submit(struct walk *w, const struct trace_call *call
 
     w->now.ticket = call->packet->ticket;
     *now = (struct position){.count = POSITION_SUBMIT, .numbers = {w->frame, w->submits}};
-    if (!is_asked(w))
+    if (!is_asked(w) || is_over(w, false))
         return LAP_OK;
     now->count = POSITION_BUFFER;
     for (uint32_t batch = 0; batch < position_submit_batches(call) && status == LAP_OK; batch++)
         for (uint32_t i = 0; i < position_submit_buffers(call, batch) && status == LAP_OK; i++) {
             now->numbers[POSITION_BUFFER - 1]++;
-            if (is_asked(w))
+            if (is_asked(w) && !is_over(w, false))
                 status = walk_buffer(w, 0, position_submit_buffer(call, batch, i));
         }
     return status;
@@ -151,6 +171,11 @@ static enum lap_status see(void *state, const struct trace_call *call)
     uint64_t first = at ? at->numbers[0] : w->options->first_frame;
     uint64_t last = at ? at->numbers[0] : w->options->last_frame;
 
+    if (w->calls[call->command]) {
+        enum lap_status status = w->options->visit_call(w->user, call);
+        if (status != LAP_OK)
+            return status;
+    }
     if (call->command == GEN_lapilliBlock)
         return position_held_record(&w->held, call);
     if (call->command != GEN_vkQueueSubmit && call->command != GEN_vkQueueSubmit2) {
@@ -168,16 +193,30 @@ static enum lap_status see(void *state, const struct trace_call *call)
     return frame >= first ? walk_submit(w, call) : LAP_OK;
 }
 
+static void choose_commands(struct walk *w)
+{
+    static const uint16_t own[] = {CREATION_FACTS_COMMANDS, GEN_lapilliBlock, GEN_vkQueueSubmit, GEN_vkQueueSubmit2,
+                                   GEN_COMMAND_NONE};
+    static const uint16_t of_descriptors[] = {DESCRIPTORS_COMMANDS, GEN_COMMAND_NONE};
+    const uint16_t *lists[] = {own, w->options->descriptors ? of_descriptors : NULL, w->options->calls};
+    bool chosen[GEN_COMMAND_COUNT] = {false};
+    size_t count = 0;
+
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const uint16_t *c = lists[i]; c && *c; c++)
+            chosen[*c] = true;
+    for (const uint16_t *c = w->options->calls; c && *c; c++)
+        w->calls[*c] = true;
+    for (uint16_t i = 1; i < GEN_COMMAND_COUNT; i++)
+        if (chosen[i])
+            w->commands[count++] = i;
+}
+
 enum lap_status bound_walk(const struct lap_reader *trace, const struct bound_walk_options *options,
                            bound_visit_fn visit, void *user)
 {
-    static const uint16_t commands[] = {CREATION_FACTS_COMMANDS, GEN_lapilliBlock, GEN_vkQueueSubmit,
-                                        GEN_vkQueueSubmit2, GEN_COMMAND_NONE};
-    static const uint16_t with_descriptors[] = {CREATION_FACTS_COMMANDS, DESCRIPTORS_COMMANDS, GEN_lapilliBlock,
-                                                GEN_vkQueueSubmit,       GEN_vkQueueSubmit2,   GEN_COMMAND_NONE};
     struct walk *w = calloc(1, sizeof *w);
-    const struct trace_visitor visitor = {
-        .commands = options->descriptors ? with_descriptors : commands, .visit = see, .state = w};
+    struct trace_visitor visitor = {.visit = see, .state = w, .last_ticket = options->last_ticket};
     uint64_t last = options->at ? options->at->numbers[0] : options->last_frame;
     enum lap_status status;
 
@@ -187,6 +226,9 @@ enum lap_status bound_walk(const struct lap_reader *trace, const struct bound_wa
     w->options = options;
     w->visit = visit;
     w->user = user;
+    choose_commands(w);
+    visitor.commands = w->commands;
+    visitor.information = options->calls != NULL;
     creation_facts_init(&w->facts);
     descriptors_init(&w->descriptors);
     w->now.descriptors = options->descriptors ? &w->descriptors : NULL;

@@ -19,6 +19,7 @@ struct bound_visit { /* valid during the visit */
     struct position position;
     uint64_t ticket; /* of the submit */
     uint64_t command_buffer;
+    uint64_t block;   /* the blob with the command, whose number there is the position's last one */
     uint32_t command; /* enum gen_command */
     enum position_work work;
     const void *args;
@@ -34,6 +35,11 @@ struct bound_walk_options {
     uint64_t first_frame, last_frame; /* from 1 */
     bool work_only;                   /* only commands with work are visited */
     bool descriptors;                 /* of sets are followed, too */
+    const struct position *until;     /* visits nothing behind it; not of a packet. NULL: all */
+    uint64_t last_ticket;             /* later packets are not seen; 0: all are */
+    /* Other calls that are visited in between, also information packets: a list that ends with 0, or NULL. */
+    const uint16_t *calls;
+    trace_visit_fn visit_call; /* with `user` */
     /* Called now and then, with the packet that was read. NULL: not. */
     void (*progress)(void *user, const struct lap_packet *packet);
 };

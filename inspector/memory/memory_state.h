@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory_state: the contents of a trace's buffers and images at a place, from the trace alone: what the host wrote, and
+ * what commands filled and copied from there. Bytes that the device computed are not known, but the command that may
+ * have written them last is. One pass notes who wrote what, and copies no bytes; they are read when they are asked for.
+ *
+ * What shares memory is one: buffers in the same bytes are, and an image gives up its contents when something else in
+ * its memory is written, and takes those of the others. Bytes that nobody wrote are zero in a replay of new memory.
+ *
+ * One thread.
+ */
+#ifndef LAP_INSPECTOR_MEMORY_STATE_H
+#define LAP_INSPECTOR_MEMORY_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <vulkan/vulkan_core.h>
+
+#include "base/status.h"
+#include "codegen/support/texels.h"
+#include "inspector/analysis/trace_pass.h"
+#include "inspector/memory/store.h"
+#include "inspector/position/position.h"
+#include "trace/reader.h"
+
+struct memory_state;
+
+struct memory_wish {
+    const struct position *until;                                  /* not of a packet; NULL: last_ticket alone */
+    uint64_t last_ticket;                                          /* 0: to the end of the trace */
+    void (*progress)(void *user, const struct lap_packet *packet); /* may be NULL */
+    /* Sees the state at these calls: a list that ends with 0, or NULL. */
+    const uint16_t *calls;
+    enum lap_status (*see)(void *user, struct memory_state *state, const struct trace_call *call);
+    void *user;
+};
+
+/* An error behind something that was read leaves *out usable, and is returned. On other failures *out is NULL. The
+ * reader outlives it. */
+enum lap_status memory_state_find(const struct lap_reader *trace, const struct memory_wish *wish,
+                                  struct memory_state **out) LAP_MUST_CHECK;
+void memory_state_free(struct memory_state **state); /* also for NULL */
+
+/* How many runs of bytes are followed. */
+size_t memory_state_segments(const struct memory_state *state);
+
+/* ---- answers ---- */
+
+enum memory_known {
+    MEMORY_KNOWN,       /* these are the bytes */
+    MEMORY_NOBODY,      /* nobody wrote them: zeroes */
+    MEMORY_BY_DEVICE,   /* a command may have written them */
+    MEMORY_NOT_FOLLOWED /* what they are is not known */
+};
+
+struct memory_part {
+    uint64_t begin, end; /* of the range that was asked for */
+    enum memory_known known;
+    const struct memory_event *by, *copy; /* NULL: none. They live as long as the state */
+};
+
+struct memory_answer {
+    struct memory_part *parts; /* in a row, without gaps */
+    size_t count, capacity;
+    const char *not_followed; /* why nothing is known of the object; NULL: it is followed */
+};
+void memory_answer_finish(struct memory_answer *answer);
+
+/* A buffer that lives. NULL: there is none of this number. */
+bool memory_buffer_size(const struct memory_state *state, uint64_t buffer, uint64_t *out);
+const VkImageCreateInfo *memory_image_info(const struct memory_state *state, uint64_t image); /* without pointers */
+
+/* out: NULL, or where the bytes go; zeroes where they are not known. The range lies in the buffer. The answer is
+ * empty before, or of an earlier call. */
+enum lap_status memory_of_buffer(struct memory_state *state, uint64_t buffer, uint64_t offset, uint64_t bytes,
+                                 uint8_t *out, struct memory_answer *answer) LAP_MUST_CHECK;
+
+/* The bytes of one aspect of a level of a layer, with all its slices, as copies pack them; 0: the image has no such
+ * subresource, or its format is not known. */
+uint64_t memory_image_bytes(const struct memory_state *state, uint64_t image, VkImageAspectFlags aspect, uint32_t level,
+                            uint32_t layer);
+/* All of these. */
+enum lap_status memory_of_image(struct memory_state *state, uint64_t image, VkImageAspectFlags aspect, uint32_t level,
+                                uint32_t layer, uint8_t *out, struct memory_answer *answer) LAP_MUST_CHECK;
+
+#endif
