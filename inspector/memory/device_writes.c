@@ -24,7 +24,7 @@ static struct memory_event *new_event(struct memory_state *m, enum memory_kind k
 struct memory_event *memory_command_event(struct memory_state *m, enum memory_kind kind)
 {
     const struct position *at = &m->visit.position;
-    struct memory_event *event = memory_event_new(kind);
+    struct memory_event *event = memory_event_new(memory_is_late(m) && kind < MEMORY_DEVICE ? MEMORY_DEVICE : kind);
 
     if (!event) {
         memory_fail(m, memory_no_memory());
@@ -805,6 +805,18 @@ static bool see_buffer_writes(struct memory_state *m, const void *args)
     }
 }
 
+static void wait_events(struct memory_state *m, uint32_t count, const VkEvent *events)
+{
+    for (uint32_t i = 0; events && i < count; i++)
+        memory_fail(m, gates_wait(&m->gates, gen_u64_VkEvent(events[i])));
+}
+
+static void set_event(struct memory_state *m, VkEvent event, bool set)
+{
+    memory_fail(m, gates_set(&m->gates, gen_u64_VkEvent(event), set));
+    memory_write_late(m);
+}
+
 /* Commands that write no contents themselves, whatever they name. */
 static bool see_order(struct memory_state *m, const void *args)
 {
@@ -819,6 +831,7 @@ static bool see_order(struct memory_state *m, const void *args)
     }
     case GEN_vkCmdWaitEvents: {
         const struct gen_args_vkCmdWaitEvents *a = args;
+        wait_events(m, a->eventCount, a->pEvents);
         see_barriers(m, a->imageMemoryBarrierCount, a->pImageMemoryBarriers);
         return true;
     }
@@ -827,14 +840,23 @@ static bool see_order(struct memory_state *m, const void *args)
         return true;
     case GEN_vkCmdWaitEvents2: {
         const struct gen_args_vkCmdWaitEvents2 *a = args;
+        wait_events(m, a->eventCount, a->pEvents);
         for (uint32_t i = 0; a->pDependencyInfos && i < a->eventCount; i++)
             see_dependency(m, &a->pDependencyInfos[i]);
         return true;
     }
     case GEN_vkCmdSetEvent:
+        set_event(m, ((const struct gen_args_vkCmdSetEvent *)args)->event, true);
+        return true;
     case GEN_vkCmdSetEvent2:
+        set_event(m, ((const struct gen_args_vkCmdSetEvent2 *)args)->event, true);
+        return true;
     case GEN_vkCmdResetEvent:
+        set_event(m, ((const struct gen_args_vkCmdResetEvent *)args)->event, false);
+        return true;
     case GEN_vkCmdResetEvent2:
+        set_event(m, ((const struct gen_args_vkCmdResetEvent2 *)args)->event, false);
+        return true;
     case GEN_vkCmdPushDescriptorSetKHR: /* what is bound matters to the work that finds it */
     case GEN_vkCmdPushDescriptorSet2KHR:
     case GEN_vkCmdBindTransformFeedbackBuffersEXT:

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "inspector/memory/gates.h"
 #include "inspector/memory/memory_state.h"
 #include "inspector/state/bound_walk.h"
 #include "inspector/state/shader_stores.h"
@@ -61,6 +62,15 @@ struct memory_state {
     struct lap_arena arena;    /* of these */
     struct memory_event *mark; /* of addressable ranges */
     struct shader_stores shaders;
+    struct gates gates;
+    /* Work that waits for the host writes again when it may run: later than it stands here. */
+    struct memory_late {
+        struct memory_space *space; /* NULL: the image */
+        uint64_t begin, end, image;
+        struct memory_event *event;
+    } * late;
+    size_t late_count, late_capacity;
+    uint64_t opened; /* gates.opened, as far as late writes were done */
     size_t segments;
     uint64_t serial; /* grows with each write that is noted */
     struct memory_sweep everything, by_address;
@@ -82,6 +92,12 @@ struct memory_state {
 
 enum lap_status memory_no_memory(void);
 void memory_fail(struct memory_state *m, enum lap_status status); /* latches it */
+
+/* Whether the command that is looked at may wait for the host. All that it writes is the device's then. */
+static inline bool memory_is_late(const struct memory_state *m)
+{
+    return m->gates.closed_count != 0;
+}
 
 /* A new event of the command that is looked at; NULL: no memory, which is latched. */
 struct memory_event *memory_command_event(struct memory_state *m, enum memory_kind kind);
@@ -110,6 +126,9 @@ void memory_put_range(struct memory_state *m, struct memory_image *image, const 
                       struct memory_event *event);
 void memory_put_whole(struct memory_state *m, struct memory_image *image, struct memory_event *event);
 void memory_sweep(struct memory_state *m, struct memory_sweep *sweep, struct memory_event *event);
+
+/* When a gate was opened. */
+void memory_write_late(struct memory_state *m);
 
 /* ---- copies ---- */
 

@@ -14,6 +14,8 @@
 #include "gen_renamed.h"
 #include "inspector/memory/memory_internal.h"
 
+#define MOST_LATE ((size_t)1 << 16) /* writes that wait for the host; more: any memory may be written */
+
 enum lap_status memory_no_memory(void)
 {
     return lap_fail(LAP_ERROR_MEMORY, "out of memory for what wrote the memory");
@@ -136,6 +138,51 @@ static void lose_memory(void *user, const struct lap_place *place, const struct 
     memory_store_finish(&lost->space->bytes);
 }
 
+/* ---- work that waits for the host ---- */
+
+/* Before a write. Those of the host happen where they stand. */
+static void note_late(struct memory_state *m, const struct memory_late *late)
+{
+    if (!memory_is_late(m) || late->event->kind == MEMORY_HOST)
+        return;
+    if (m->late_count == MOST_LATE) {
+        memory_sweep(m, &m->everything, late->event);
+        return;
+    }
+    if (!lap_array_grow(&m->late, sizeof *m->late, &m->late_capacity, m->late_count + 1)) {
+        memory_fail(m, memory_no_memory());
+        return;
+    }
+    late->event->references++;
+    m->late[m->late_count++] = *late;
+}
+
+static void write_again(struct memory_state *m, const struct memory_late *late)
+{
+    struct memory_image *image = late->space ? NULL : memory_find_image(m, late->image);
+
+    if (late->space)
+        memory_fail(m,
+                    memory_store_put(&late->space->bytes, late->begin, late->end, late->event, NULL, 0, ++m->serial));
+    else if (image)
+        memory_put_whole(m, image, late->event);
+}
+
+void memory_write_late(struct memory_state *m)
+{
+    size_t count = m->late_count;
+
+    if (m->opened == m->gates.opened)
+        return;
+    m->opened = m->gates.opened;
+    for (size_t i = 0; i < count && m->status == LAP_OK; i++)
+        write_again(m, &m->late[i]);
+    /* What other gates hold back is written once more. */
+    for (size_t i = memory_is_late(m) ? count : 0; i < m->late_count; i++)
+        memory_event_release(m->late[i].event);
+    m->late_count = memory_is_late(m) ? count : 0;
+}
+
 /* ---- buffers ---- */
 
 static bool has_address(const VkBufferCreateInfo *info)
@@ -208,6 +255,10 @@ void memory_put_buffer(struct memory_state *m, uint64_t index, uint64_t offset, 
         return;
     if (bytes > buffer->size - offset)
         bytes = buffer->size - offset;
+    note_late(m, &(struct memory_late){.space = buffer->space,
+                                       .begin = buffer->begin + offset,
+                                       .end = buffer->begin + offset + bytes,
+                                       .event = event});
     memory_fail(m, memory_store_put(&buffer->space->bytes, buffer->begin + offset, buffer->begin + offset + bytes,
                                     event, NULL, skip, ++m->serial));
 }
@@ -320,6 +371,13 @@ static bool owns_all(const struct memory_image *image)
 void memory_begin_image_write(struct memory_state *m, struct memory_image *image)
 {
     bool intact = is_intact(image);
+
+    if (memory_is_late(m)) {
+        struct memory_event *event = memory_command_event(m, MEMORY_DEVICE);
+        if (event)
+            note_late(m, &(struct memory_late){.image = image->index, .event = event});
+        memory_event_release(event);
+    }
 
     if (intact && image->owner && owns_all(image))
         return;
@@ -568,7 +626,17 @@ void memory_copy(struct memory_state *m, const struct memory_side *from, const s
                  struct memory_event *copy)
 {
     struct pieces pieces = {.at = NULL};
-    struct memory_event *unknown = memory_command_event(m, MEMORY_UNDEFINED);
+    struct memory_event *unknown;
+
+    if (memory_is_late(m)) { /* the source may be written before it is read */
+        if (to->space && copy)
+            note_late(m,
+                      &(struct memory_late){.space = to->space, .begin = to->at, .end = to->at + bytes, .event = copy});
+        if (to->store && copy)
+            memory_fail(m, memory_store_put(to->store, to->at, to->at + bytes, copy, NULL, 0, ++m->serial));
+        return;
+    }
+    unknown = memory_command_event(m, MEMORY_UNDEFINED);
 
     for (uint64_t at = 0; at < bytes && m->status == LAP_OK && copy && to->store;) {
         struct memory_run run;
@@ -781,7 +849,8 @@ static void see_transitions(struct memory_state *m, const struct gen_args_vkTran
 
 /* ---- the pass ---- */
 
-static const uint16_t own_calls[] = {GEN_vkAllocateMemory,
+static const uint16_t own_calls[] = {GATES_CALLS,
+                                     GEN_vkAllocateMemory,
                                      GEN_lapilliSharedMemory,
                                      GEN_vkFreeMemory,
                                      GEN_vkQueueBindSparse,
@@ -866,6 +935,8 @@ static enum lap_status see_call(void *user, const struct trace_call *call)
         if (*c == call->command)
             return m->wish->see(m->wish->user, m, call);
     memory_fail(m, shader_stores_see(&m->shaders, call));
+    memory_fail(m, gates_see(&m->gates, call));
+    memory_write_late(m);
     see_own(m, call);
     return m->status;
 }
@@ -895,6 +966,7 @@ static enum lap_status start(struct memory_state *m)
     lap_arena_init(&m->arena, 0);
     lap_arena_init(&m->scratch, 0);
     shader_stores_init(&m->shaders);
+    gates_init(&m->gates);
     m->mark = memory_event_new(MEMORY_UNDEFINED);
     return m->mark ? LAP_OK : memory_no_memory();
 }
@@ -967,6 +1039,10 @@ void memory_state_free(struct memory_state **state)
     lap_map_finish(&m->images);
     lap_map_finish(&m->views);
     shader_stores_finish(&m->shaders);
+    gates_finish(&m->gates);
+    for (size_t i = 0; i < m->late_count; i++)
+        memory_event_release(m->late[i].event);
+    free(m->late);
     memory_event_release(m->everything.event);
     memory_event_release(m->by_address.event);
     memory_event_release(m->mark);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gates: whether submitted work may still wait for the host: for an event that it sets, or for a value of a timeline
+ * semaphore that it signals. Such work runs later than it stands in the trace. One thread.
+ */
+#ifndef LAP_INSPECTOR_MEMORY_GATES_H
+#define LAP_INSPECTOR_MEMORY_GATES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "inspector/analysis/trace_pass.h"
+
+struct gates {
+    struct lap_map events, semaphores; /* uint64_t: 1 if it is set; the largest value that was signalled */
+    struct lap_arena arena;
+    struct gate {
+        bool is_event;
+        uint64_t object, value;
+    } * closed;
+    size_t closed_count, closed_capacity;
+    struct gate *late; /* what work behind closed gates does to events: value 1: sets */
+    size_t late_count, late_capacity;
+    uint64_t opened; /* counts gates that were opened */
+};
+
+void gates_init(struct gates *gates);
+void gates_finish(struct gates *gates);
+
+/* For the list of a trace_visitor's commands. */
+#define GATES_CALLS                                                                                                    \
+    GEN_vkCreateSemaphore, GEN_vkSignalSemaphore, GEN_vkSetEvent, GEN_vkResetEvent, GEN_vkQueueSubmit,                 \
+        GEN_vkQueueSubmit2
+/* A visited call, a submit in front of its commands. LAP_ERROR_MEMORY. */
+enum lap_status gates_see(struct gates *gates, const struct trace_call *call) LAP_MUST_CHECK;
+
+/* Commands that run. LAP_ERROR_MEMORY. */
+enum lap_status gates_wait(struct gates *gates, uint64_t event) LAP_MUST_CHECK;
+enum lap_status gates_set(struct gates *gates, uint64_t event, bool set) LAP_MUST_CHECK;
+
+#endif
