@@ -6,6 +6,7 @@
 #include "gen_ids.h"
 #include "gen_reflect.h"
 #include "inspector/position/packet.h"
+#include "tools/moment.h"
 #include "tools/print.h"
 #include "tools/state_print.h"
 #include "tools/text.h"
@@ -24,40 +25,6 @@ struct shown {
     char ended[LAP_TEXT_HANDLE_MAX]; /* the call that ends it */
     struct lap_state_set bound, children, users;
 };
-
-/* ---- where it is not ---- */
-
-static enum lap_status not_there(const struct lap_state_view *view, uint32_t type, uint64_t index)
-{
-    const struct object_lives *lives = state_objects_lives(view->objects);
-    uint64_t smallest = UINT64_MAX, largest = 0;
-    const char *name = gen_handle_names[type];
-
-    for (size_t i = 0; i < lives->count; i++)
-        if (lives->lives[i].type == type) {
-            smallest = lives->lives[i].index < smallest ? lives->lives[i].index : smallest;
-            largest = lives->lives[i].index > largest ? lives->lives[i].index : largest;
-        }
-    if (!largest)
-        return lap_fail(LAP_ERROR_ARGUMENT, "there is no %s:%" PRIu64 ": the trace has none", name, index);
-    if (smallest == largest)
-        return lap_fail(LAP_ERROR_ARGUMENT, "there is no %s:%" PRIu64 ": the trace has %s:%" PRIu64, name, index, name,
-                        largest);
-    return lap_fail(LAP_ERROR_ARGUMENT, "there is no %s:%" PRIu64 ": the trace has %s:%" PRIu64 " to %s:%" PRIu64, name,
-                    index, name, smallest, name, largest);
-}
-
-static enum lap_status not_living(const struct lap_state_view *view, const struct object_life *life)
-{
-    const char *name = gen_handle_names[life->type];
-
-    if (!life->end)
-        return lap_fail(LAP_ERROR_ARGUMENT, "%s:%" PRIu64 " does not live at %s: it is made at #%" PRIu64, name,
-                        life->index, view->at[1], life->begin - 1);
-    return lap_fail(LAP_ERROR_ARGUMENT,
-                    "%s:%" PRIu64 " does not live at %s: it was made at #%" PRIu64 " and destroyed at #%" PRIu64, name,
-                    life->index, view->at[1], life->begin - 1, life->end - 1);
-}
 
 /* ---- what belongs to it ---- */
 
@@ -406,10 +373,8 @@ enum lap_status lap_state_object(const struct lap_state_view *view, uint32_t typ
     struct shown shown = {.view = view, .life = state_objects_get(view->objects, type, index)};
     enum lap_status status;
 
-    if (!shown.life)
-        return not_there(view, type, index);
-    if (!lap_state_lives_last(view, shown.life))
-        return not_living(view, shown.life);
+    if (!shown.life || !lap_state_lives_last(view, shown.life))
+        return lap_object_lives_in(state_objects_lives(view->objects), view->last, view->at[1], type, index);
     shown.number = (size_t)(shown.life - state_objects_lives(view->objects)->lives);
     shown.notes = state_objects_notes(view->objects, shown.number);
     status = read_packets(&shown);

@@ -7,8 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "inspector/position/find.h"
 #include "tools/calls.h"
+#include "tools/moment.h"
 #include "tools/progress.h"
 #include "tools/state_print.h"
 #include "tools/tool.h"
@@ -127,44 +127,6 @@ static int parse(int argc, char **argv, struct options *options)
     return check(options);
 }
 
-/* "VkImage:2". A type that does not exist is none here, and is told of when the trace's types are known. */
-static bool parse_object(const char *text, uint32_t *out_type, uint64_t *out_index, char *out_name, size_t name_bytes)
-{
-    const char *colon = strchr(text, ':');
-    char *end;
-
-    if (!colon || colon == text || colon[1] < '0' || colon[1] > '9' || (size_t)(colon - text) >= name_bytes)
-        return false;
-    snprintf(out_name, name_bytes, "%.*s", (int)(colon - text), text);
-    *out_type = gen_handle_by_name(out_name);
-    *out_index = strtoull(colon + 1, &end, 10);
-    return !*end;
-}
-
-/* The last packet that has happened at a position. A packet is itself, whatever it is. */
-static enum lap_status find(const struct lap_reader *trace, const struct position *at, uint64_t *out_ticket, char *text,
-                            struct position *out)
-{
-    uint64_t packets = lap_reader_summary(trace)->packets, end;
-    struct position_found found;
-    enum lap_status status;
-
-    position_text(at, text);
-    out->count = 0;
-    if (at->of_packet && at->count == 1 && at->numbers[0] < packets) {
-        *out_ticket = at->numbers[0] + 1;
-        return LAP_OK;
-    }
-    status = position_find(trace, at, &found);
-    if (status != LAP_OK)
-        return status;
-    *out = found.position;
-    position_text(out, text);
-    end = lap_reader_frame_end(trace, found.frame);
-    *out_ticket = found.position.count > POSITION_FRAME ? found.ticket : end < packets ? end : packets;
-    return LAP_OK;
-}
-
 static enum lap_status show(const struct options *options, struct lap_state_view *view, uint32_t type, uint64_t index)
 {
     if (options->object)
@@ -183,17 +145,17 @@ static enum lap_status read_and_show(const struct options *options, struct lap_s
                               .progress = lap_progress_show,
                               .user = &progress};
     struct state_objects *objects = NULL;
-    char name[80] = "";
+    char name[LAP_OBJECT_NAME_MAX] = "";
     struct position first;
     uint64_t index = 0;
-    enum lap_status status = find(view->trace, &options->at[1], &view->last, view->at[1], &view->position), shown;
+    enum lap_status status = lap_moment_find(view->trace, &options->at[1], &view->last, view->at[1], &view->position),
+                    shown;
 
     if (status == LAP_OK && options->diff)
-        status = find(view->trace, &options->at[0], &view->first, view->at[0], &first);
+        status = lap_moment_find(view->trace, &options->at[0], &view->first, view->at[0], &first);
     if (status == LAP_OK && view->first > view->last)
         status = lap_fail(LAP_ERROR_ARGUMENT, "%s is behind %s", view->at[0], view->at[1]);
-    if (status == LAP_OK && options->object &&
-        !parse_object(options->object, &wish.used_type, &index, name, sizeof name))
+    if (status == LAP_OK && options->object && !lap_object_parse(options->object, &wish.used_type, &index, name))
         status = lap_fail(LAP_ERROR_ARGUMENT, "'%.80s' is no object: it is named TYPE:NUMBER", options->object);
     if (status != LAP_OK)
         return status;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * moment: the words of a command line that name a moment of a trace, and an object in it.
+ */
+#ifndef LAP_TOOLS_MOMENT_H
+#define LAP_TOOLS_MOMENT_H
+
+#include "inspector/position/position.h"
+#include "trace/reader.h"
+
+/* The last packet that has happened at a position. A packet is itself, whatever it is. out: the position, of a packet
+ * that is in no submit with count 0. text: POSITION_TEXT_BYTES. Errors are those of position_find. */
+enum lap_status lap_moment_find(const struct lap_reader *trace, const struct position *at, uint64_t *out_ticket,
+                                char *text, struct position *out) LAP_MUST_CHECK;
+
+#define LAP_OBJECT_NAME_MAX 80u
+/* "VkImage:2". A type that does not exist is GEN_HANDLE_NONE. False: it is no object. */
+bool lap_object_parse(const char *text, uint32_t *out_type, uint64_t *out_index, char out_name[LAP_OBJECT_NAME_MAX]);
+
+/* The failure for an object that does not live at a ticket: with those that the trace has, or with when it lives.
+ * at: the position in words. LAP_OK: it lives. */
+enum lap_status lap_object_lives(const struct lap_reader *trace, uint64_t ticket, const char *at, uint32_t type,
+                                 uint64_t index) LAP_MUST_CHECK;
+
+/* The same with lives that were found. */
+struct object_lives;
+enum lap_status lap_object_lives_in(const struct object_lives *lives, uint64_t ticket, const char *at, uint32_t type,
+                                    uint64_t index) LAP_MUST_CHECK;
+
+#endif

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT */
+/* lapilli-memory: the bytes of a buffer at a position of a trace, and who wrote them. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/new_file.h"
+#include "gen_ids.h"
+#include "inspector/memory/memory_state.h"
+#include "tools/calls.h"
+#include "tools/memory_print.h"
+#include "tools/memory_types.h"
+#include "tools/moment.h"
+#include "tools/progress.h"
+#include "tools/sandboxed_work.h"
+#include "tools/text.h"
+#include "tools/tool.h"
+
+#define PROGRAM    "lapilli-memory"
+#define SHOWN      ((uint64_t)4096)    /* bytes, where no size is given */
+#define PIECE      ((uint64_t)4 << 20) /* that are read at once */
+#define LINE       16u
+#define DIM_COLOUR "\033[2m"
+#define NO_COLOUR  "\033[0m"
+
+static const char help[] =
+    "usage: lapilli memory [options] --at POSITION FILE VkBuffer:N [OFFSET [SIZE]]\n"
+    "Shows the bytes of a buffer at a position of a trace, without a GPU, and who wrote them: the host, fills, and "
+    "copies\n"
+    "of such bytes. Of bytes that the device computed it names the command that may have written them last.\n"
+    "\n"
+    "  --at POSITION      after this has happened: FRAME, FRAME.SUBMIT, #PACKET and so on (lapilli tree)\n"
+    "  --as TYPE,…        as numbers: u8 to u64, i8 to i64, f16 to f64, x8 to x64 (hexadecimal), with a count like\n"
+    "                     f32x3; or float, half, double, int, uint, vec2 to vec4, ivec…, uvec…, mat2 to mat4. Several\n"
+    "                     describe a structure: vec3,vec3,vec2\n"
+    "  --stride N         bytes from one element to the next; default: the size of TYPE\n"
+    "  --parts            only which range was written by whom\n"
+    "  -o, --output FILE  the bytes, into a new file; zeroes where they are not known\n"
+    "  --json             one JSON object\n"
+    "  --color WHEN       auto (default: on a terminal, unless NO_COLOR is set), always, never\n"
+    "  --help             this text\n"
+    "\n"
+    "Exit status: 0; 1 out of memory or output failed; 2 wrong usage, or the trace has no such position or buffer; 3\n"
+    "no readable trace; 4 the trace is incomplete; 5 with -o: some bytes are not known.\n";
+
+struct options {
+    struct position at;
+    struct lap_memory_type type;
+    bool has_type, parts, json, has_size;
+    int colour;
+    uint64_t stride, offset, size, index;
+    const char *path, *object, *output;
+    int fd; /* of output */
+};
+
+static int usage(const char *what)
+{
+    fprintf(stderr, PROGRAM ": %s. Try 'lapilli memory --help'.\n", what);
+    return LAP_TOOL_USAGE;
+}
+
+/* Decimal, or hexadecimal with 0x. */
+static bool parse_number(const char *text, uint64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoull(text, &end, 0);
+    return text[0] >= '0' && text[0] <= '9' && !*end && !errno;
+}
+
+static int parse_words(int argc, char **argv, struct options *options)
+{
+    uint32_t type;
+    char name[LAP_OBJECT_NAME_MAX];
+
+    if (optind + 2 > argc || optind + 4 < argc)
+        return usage(optind + 1 > argc   ? "a FILE is missing"
+                     : optind + 2 > argc ? "a buffer is missing, like VkBuffer:2"
+                                         : "one FILE, a buffer, OFFSET and SIZE at most");
+    options->path = argv[optind++];
+    options->object = argv[optind++];
+    if (!lap_object_parse(options->object, &type, &options->index, name))
+        return usage("an object is named TYPE:NUMBER, like VkBuffer:2");
+    if (type == GEN_HANDLE_VkImage)
+        return usage("texels are shown by lapilli image FILE --at POSITION VkImage:N");
+    if (type != GEN_HANDLE_VkBuffer)
+        return usage("only buffers have bytes to show, like VkBuffer:2");
+    if (optind < argc && !parse_number(argv[optind++], &options->offset))
+        return usage("OFFSET wants a number of bytes");
+    options->has_size = optind < argc;
+    if (optind < argc && (!parse_number(argv[optind], &options->size) || !options->size))
+        return usage("SIZE wants a number of bytes");
+    return -1;
+}
+
+static int check(struct options *options)
+{
+    if (!options->at.count)
+        return usage("--at is missing");
+    if (options->stride && !options->has_type)
+        return usage("--stride is for --as");
+    if (options->stride && options->stride < options->type.bytes)
+        return usage("--stride is smaller than the TYPE");
+    if (options->output && (options->has_type || options->json || options->parts))
+        return usage("-o writes the bytes alone");
+    if (options->parts && options->has_type)
+        return usage("--parts or --as, not both");
+    if (!options->stride)
+        options->stride = options->type.bytes;
+    return -1;
+}
+
+/* Fills *options, or returns an exit status, which is not negative. */
+static int parse(int argc, char **argv, struct options *options)
+{
+    static const struct option longs[] = {{"at", required_argument, NULL, 'a'},
+                                          {"as", required_argument, NULL, 't'},
+                                          {"stride", required_argument, NULL, 's'},
+                                          {"parts", no_argument, NULL, 'p'},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"color", required_argument, NULL, 'c'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int option, code;
+
+    *options = (struct options){.colour = -1, .fd = -1};
+    while ((option = getopt_long(argc, argv, "ho:", longs, NULL)) != -1) {
+        switch (option) {
+        case 'a':
+            if (position_parse(optarg, &options->at) != LAP_OK)
+                return usage(lap_error_message());
+            break;
+        case 't':
+            options->has_type = true;
+            if (!lap_memory_type_parse(optarg, &options->type))
+                return usage("--as wants types like u32, f32x3, vec4 or mat4");
+            break;
+        case 's':
+            if (!parse_number(optarg, &options->stride) || !options->stride)
+                return usage("--stride wants a number of bytes");
+            break;
+        case 'p':
+            options->parts = true;
+            break;
+        case 'o':
+            options->output = optarg;
+            break;
+        case 'j':
+            options->json = true;
+            break;
+        case 'c':
+            if (!lap_tool_parse_colour(optarg, &options->colour))
+                return usage("--color wants auto, always or never");
+            break;
+        case 'h':
+            return lap_tool_help(PROGRAM, help);
+        default:
+            return usage("wrong usage");
+        }
+    }
+    code = parse_words(argc, argv, options);
+    return code >= 0 ? code : check(options);
+}
+
+/* ---- output ---- */
+
+struct view {
+    const struct options *options;
+    struct memory_state *state;
+    struct memory_answer parts;
+    const char *at;
+    uint64_t size; /* of the buffer */
+    uint64_t begin, end;
+    bool colour, unknown;
+};
+
+/* Calls `put` with the bytes of [begin, end) of the buffer, in pieces of whole `step`s. */
+static enum lap_status each_piece(const struct view *view, uint64_t begin, uint64_t end, uint64_t step,
+                                  enum lap_status (*put)(const struct view *view, uint64_t at, const uint8_t *data,
+                                                         uint64_t bytes))
+{
+    uint64_t piece = step < PIECE ? PIECE / step * step : step;
+    uint8_t *data = malloc((size_t)(piece < end - begin ? piece : end - begin) + 1);
+    struct memory_answer answer = {.parts = NULL};
+    enum lap_status status = data ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory for the bytes");
+
+    for (uint64_t at = begin; at < end && status == LAP_OK; at += piece) {
+        uint64_t bytes = end - at < piece ? end - at : piece;
+        status = memory_of_buffer(view->state, view->options->index, at, bytes, data, &answer);
+        if (status == LAP_OK)
+            status = put(view, at, data, bytes);
+    }
+    memory_answer_finish(&answer);
+    free(data);
+    return status;
+}
+
+static const struct memory_part *part_at(const struct view *view, uint64_t at)
+{
+    size_t low = 0, high = view->parts.count;
+
+    while (low + 1 < high) {
+        size_t middle = (low + high) / 2;
+        if (view->parts.parts[middle].begin <= at - view->begin)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &view->parts.parts[low];
+}
+
+static bool is_shown(const struct memory_part *part)
+{
+    return part->known == MEMORY_KNOWN || part->known == MEMORY_NOBODY;
+}
+
+static enum lap_status put_hex(const struct view *view, uint64_t at, const uint8_t *data, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < bytes; i += LINE) {
+        uint64_t count = bytes - i < LINE ? bytes - i : LINE;
+        printf("%8" PRIu64 " ", at + i);
+        for (uint64_t k = 0; k < LINE; k++)
+            if (k < count)
+                printf(k % 4 ? "%02x" : " %02x", data[i + k]);
+            else
+                fputs(k % 4 ? "  " : "   ", stdout);
+        fputs("  ", stdout);
+        for (uint64_t k = 0; k < count; k++)
+            putchar(data[i + k] >= 0x20 && data[i + k] < 0x7f ? data[i + k] : '.');
+        putchar('\n');
+    }
+    return LAP_OK;
+}
+
+static void put_part(const struct view *view, const struct memory_part *part)
+{
+    printf("%s%" PRIu64 " to %" PRIu64 "  ", view->colour ? DIM_COLOUR : "", view->begin + part->begin,
+           view->begin + part->end);
+    lap_memory_put_origin(stdout, part, view->parts.not_followed);
+    printf("%s\n", view->colour ? NO_COLOUR : "");
+}
+
+static enum lap_status text_bytes(const struct view *view)
+{
+    enum lap_status status = LAP_OK;
+
+    for (size_t i = 0; i < view->parts.count && status == LAP_OK; i++) {
+        const struct memory_part *part = &view->parts.parts[i];
+        put_part(view, part);
+        if (!view->options->parts && is_shown(part))
+            status = each_piece(view, view->begin + part->begin, view->begin + part->end, LINE, put_hex);
+    }
+    return status;
+}
+
+/* An element is known if all its bytes are; the origin is shown where another one begins. */
+static bool knows(const struct view *view, uint64_t at)
+{
+    const struct memory_part *part = part_at(view, at);
+    const struct memory_part *last = part_at(view, at + view->options->type.bytes - 1);
+
+    for (; part <= last; part++)
+        if (!is_shown(part))
+            return false;
+    return true;
+}
+
+static enum lap_status put_elements(const struct view *view, uint64_t at, const uint8_t *data, uint64_t bytes)
+{
+    const struct options *options = view->options;
+
+    for (uint64_t i = 0; i < bytes && bytes - i >= options->type.bytes; i += options->stride) {
+        const struct memory_part *part = part_at(view, at + i);
+        bool first = at + i - view->begin < part->begin + options->stride;
+        printf("%" PRIu64 "\t", at + i);
+        if (knows(view, at + i))
+            lap_memory_type_put(stdout, &options->type, data + i, "\t", false);
+        else
+            putchar('?');
+        if (first) {
+            printf("\t%s", view->colour ? DIM_COLOUR : "");
+            lap_memory_put_origin(stdout, part, view->parts.not_followed);
+            fputs(view->colour ? NO_COLOUR : "", stdout);
+        }
+        putchar('\n');
+    }
+    return LAP_OK;
+}
+
+static enum lap_status put_text(const struct view *view)
+{
+    enum lap_status status = view->options->has_type
+                                 ? each_piece(view, view->begin, view->end, view->options->stride, put_elements)
+                                 : text_bytes(view);
+    if (view->end < view->size && !view->options->has_size)
+        fprintf(stderr, PROGRAM ": %" PRIu64 " of %" PRIu64 " bytes are shown; give OFFSET and SIZE for others\n",
+                view->end - view->begin, view->size);
+    return status;
+}
+
+static enum lap_status json_hex(const struct view *view, uint64_t at, const uint8_t *data, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < bytes; i++)
+        printf("%02x", data[i]);
+    return LAP_OK;
+}
+
+static enum lap_status json_elements(const struct view *view, uint64_t at, const uint8_t *data, uint64_t bytes)
+{
+    const struct options *options = view->options;
+
+    for (uint64_t i = 0; i < bytes && bytes - i >= options->type.bytes; i += options->stride) {
+        fputs(at + i > view->begin ? ", " : "", stdout);
+        if (!knows(view, at + i)) {
+            fputs("null", stdout);
+            continue;
+        }
+        putchar('[');
+        lap_memory_type_put(stdout, &options->type, data + i, ", ", true);
+        putchar(']');
+    }
+    return LAP_OK;
+}
+
+static enum lap_status put_json(const struct view *view)
+{
+    const struct options *options = view->options;
+    enum lap_status status = LAP_OK;
+
+    printf("{\"at\": \"%s\", \"object\": \"VkBuffer:%" PRIu64 "\", \"size\": %" PRIu64 ", \"offset\": %" PRIu64
+           ", \"bytes\": %" PRIu64 ", \"not_followed\": ",
+           view->at, options->index, view->size, view->begin, view->end - view->begin);
+    lap_text_put_json(stdout, view->parts.not_followed);
+    fputs(", \"parts\": [", stdout);
+    for (size_t i = 0; i < view->parts.count; i++) {
+        const struct memory_part *part = &view->parts.parts[i];
+        printf("%s{\"begin\": %" PRIu64 ", \"end\": %" PRIu64 ", ", i ? ", " : "", view->begin + part->begin,
+               view->begin + part->end);
+        lap_memory_put_json(stdout, part);
+        putchar('}');
+    }
+    putchar(']');
+    if (options->has_type) {
+        fputs(", \"elements\": [", stdout);
+        status = each_piece(view, view->begin, view->end, options->stride, json_elements);
+        putchar(']');
+    } else if (!options->parts) {
+        fputs(", \"hex\": \"", stdout);
+        status = each_piece(view, view->begin, view->end, LINE, json_hex);
+        putchar('"');
+    }
+    fputs("}\n", stdout);
+    return status;
+}
+
+static enum lap_status write_bytes(const struct view *view, uint64_t at, const uint8_t *data, uint64_t bytes)
+{
+    while (bytes) {
+        ssize_t done = write(view->options->fd, data, bytes);
+        if (done <= 0)
+            return lap_fail(LAP_ERROR_IO, "%s can't be written: %s", view->options->output, strerror(errno));
+        data += done;
+        bytes -= (uint64_t)done;
+    }
+    return LAP_OK;
+}
+
+/* ---- the work ---- */
+
+static enum lap_status choose_range(struct view *view)
+{
+    const struct options *options = view->options;
+
+    if (options->offset >= view->size)
+        return lap_fail(LAP_ERROR_ARGUMENT, "VkBuffer:%" PRIu64 " has %" PRIu64 " bytes", options->index, view->size);
+    if (options->has_size && options->size > view->size - options->offset)
+        return lap_fail(LAP_ERROR_ARGUMENT, "VkBuffer:%" PRIu64 " has %" PRIu64 " bytes behind %" PRIu64,
+                        options->index, view->size - options->offset, options->offset);
+    view->begin = options->offset;
+    view->end = options->has_size ? options->offset + options->size : view->size;
+    if (!options->has_size && !options->output && !options->parts && view->end - view->begin > SHOWN)
+        view->end = view->begin + SHOWN;
+    return LAP_OK;
+}
+
+static enum lap_status show(struct view *view, const struct lap_reader *trace, uint64_t ticket)
+{
+    const struct options *options = view->options;
+    enum lap_status status;
+
+    if (!memory_buffer_size(view->state, options->index, &view->size)) {
+        status = lap_object_lives(trace, ticket, view->at, GEN_HANDLE_VkBuffer, options->index);
+        return status != LAP_OK
+                   ? status
+                   : lap_fail(LAP_ERROR_ARGUMENT, "of VkBuffer:%" PRIu64 " nothing is known", options->index);
+    }
+    status = choose_range(view);
+    if (status == LAP_OK)
+        status =
+            memory_of_buffer(view->state, options->index, view->begin, view->end - view->begin, NULL, &view->parts);
+    for (size_t i = 0; i < view->parts.count; i++)
+        view->unknown |= !is_shown(&view->parts.parts[i]);
+    if (status != LAP_OK)
+        return status;
+    if (options->output)
+        return each_piece(view, view->begin, view->end, 1, write_bytes);
+    return options->json ? put_json(view) : put_text(view);
+}
+
+struct reading {
+    struct lap_progress progress;
+    uint64_t last;
+};
+
+static void show_progress(void *user, const struct lap_packet *packet)
+{
+    struct reading *reading = user;
+    lap_progress_show(&reading->progress, packet->ticket, reading->last);
+}
+
+static enum lap_status find_and_show(struct view *view, const struct lap_reader *trace)
+{
+    char text[POSITION_TEXT_BYTES];
+    struct position until;
+    struct reading reading = {.last = 0};
+    struct memory_wish wish = {.progress = show_progress, .user = &reading};
+    enum lap_status status = lap_moment_find(trace, &view->options->at, &wish.last_ticket, text, &until), shown;
+
+    if (status != LAP_OK)
+        return status;
+    view->at = text;
+    wish.until = until.count ? &until : NULL;
+    reading.last = wish.last_ticket;
+    lap_progress_begin(&reading.progress, "reading", false);
+    status = memory_state_find(trace, &wish, &view->state);
+    lap_progress_clear(&reading.progress);
+    if (!view->state)
+        return status;
+    shown = show(view, trace, wish.last_ticket);
+    memory_answer_finish(&view->parts);
+    memory_state_free(&view->state);
+    return shown == LAP_OK ? status : shown;
+}
+
+static int work(void *argument)
+{
+    const struct options *options = argument;
+    struct view view = {.options = options, .colour = lap_tool_has_colour(options->colour)};
+    struct lap_reader *trace;
+    enum lap_status status = lap_reader_open(options->path, NULL, &trace);
+    int code;
+
+    if (status != LAP_OK)
+        return lap_calls_report_open(PROGRAM, options->path, status);
+    status = find_and_show(&view, trace);
+    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
+    if (code == LAP_TOOL_OK)
+        code = lap_calls_report_end(PROGRAM, options->path, trace, status);
+    lap_reader_close(&trace);
+    if (code == LAP_TOOL_OK && options->output && view.unknown) {
+        fprintf(stderr, PROGRAM ": some bytes are not known, and are zeroes in %s; --parts shows which\n",
+                options->output);
+        code = LAP_TOOL_UNSUPPORTED;
+    }
+    return code;
+}
+
+/* The file is made before the trace is read, and goes again where there is nothing to write. */
+static int write_file(struct options *options)
+{
+    int code;
+
+    options->fd = lap_new_file(options->output);
+    if (options->fd < 0) {
+        fprintf(stderr, PROGRAM ": %s can't be written: %s\n", options->output, strerror(errno));
+        return LAP_TOOL_FAILED;
+    }
+    code = lap_sandboxed_work(PROGRAM, LAP_SANDBOX_WISH_AUTO, work, options);
+    if (code != LAP_TOOL_OK && code != LAP_TOOL_UNSUPPORTED && code != LAP_TOOL_INCOMPLETE)
+        (void)unlink(options->output);
+    close(options->fd);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    int code = parse(argc, argv, &options);
+
+    if (code >= 0)
+        return code;
+    if (options.output)
+        return write_file(&options);
+    lap_calls_enter_sandbox();
+    return work(&options);
+}
