@@ -195,14 +195,28 @@ static bool write_rows(struct png_job *job, png_structp png, png_infop info, FIL
     return true;
 }
 
-static enum lap_status write_picture(const char *path, const struct picture *picture)
+/* name: for messages. */
+static enum lap_status write_to(FILE *file, const char *name, const struct picture *picture)
 {
     struct png_job job = {.message = ""};
-    png_structp png = NULL;
-    png_infop info = NULL;
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    void *row = malloc((size_t)picture->width * kinds[picture->kind].bytes);
     enum lap_status status = LAP_OK;
+
+    if (!info || !row)
+        status = lap_fail(LAP_ERROR_MEMORY, "%s: out of memory", name);
+    else if (!write_rows(&job, png, info, file, picture, row))
+        status = lap_fail(LAP_ERROR_IO, "%s: %s", name, job.message);
+    free(row);
+    png_destroy_write_struct(&png, &info);
+    return status;
+}
+
+static enum lap_status write_picture(const char *path, const struct picture *picture)
+{
+    enum lap_status status;
     struct stat info_of_file;
-    void *row = NULL;
     bool is_regular;
     FILE *file;
     int fd;
@@ -218,15 +232,7 @@ static enum lap_status write_picture(const char *path, const struct picture *pic
             unlink(path);
         return status;
     }
-    png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning);
-    info = png ? png_create_info_struct(png) : NULL;
-    row = malloc((size_t)picture->width * kinds[picture->kind].bytes);
-    if (!info || !row)
-        status = lap_fail(LAP_ERROR_MEMORY, "%s: out of memory", path);
-    else if (!write_rows(&job, png, info, file, picture, row))
-        status = lap_fail(LAP_ERROR_IO, "%s: %s", path, job.message);
-    free(row);
-    png_destroy_write_struct(&png, &info);
+    status = write_to(file, path, picture);
     if (fclose(file) != 0 && status == LAP_OK)
         status = lap_fail(LAP_ERROR_IO, "%s: %s", path, strerror(errno));
     if (status != LAP_OK && is_regular)
@@ -247,6 +253,16 @@ enum lap_status lap_png_write_rows(const char *path, enum lap_png_kind kind, uin
     if ((unsigned)kind >= LAP_PNG_KIND_COUNT || !has_size(width, height))
         return lap_fail(LAP_ERROR_ARGUMENT, "%s: no picture of %u x %u pixels", path, width, height);
     return write_picture(path, &picture);
+}
+
+enum lap_status lap_png_write_rows_to(FILE *file, const char *name, enum lap_png_kind kind, uint32_t width,
+                                      uint32_t height, lap_png_row_fn fill, const void *context)
+{
+    const struct picture picture = {kind, width, height, fill, context};
+
+    if ((unsigned)kind >= LAP_PNG_KIND_COUNT || !has_size(width, height))
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s: no picture of %u x %u pixels", name, width, height);
+    return write_to(file, name, &picture);
 }
 
 struct pixels {

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/status.h"
 
@@ -67,5 +68,8 @@ typedef void (*lap_png_row_fn)(const void *context, uint32_t y, void *row);
 /* The same for a picture that `fill` gives. LAP_ERROR_ARGUMENT: no such kind or size. */
 enum lap_status lap_png_write_rows(const char *path, enum lap_png_kind kind, uint32_t width, uint32_t height,
                                    lap_png_row_fn fill, const void *context) LAP_MUST_CHECK;
+/* To an open file, which the caller closes. name: for messages. */
+enum lap_status lap_png_write_rows_to(FILE *file, const char *name, enum lap_png_kind kind, uint32_t width,
+                                      uint32_t height, lap_png_row_fn fill, const void *context) LAP_MUST_CHECK;
 
 #endif

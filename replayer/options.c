@@ -318,16 +318,9 @@ static enum lap_status parse_frames(const char *text, struct replay_options *out
     return good ? LAP_OK : lap_fail(LAP_ERROR_ARGUMENT, "--frames wants A-B, A- or A, from 1 on");
 }
 
-/* "A,B": two finite numbers that differ. */
 static enum lap_status parse_range(const char *text, struct lap_picture_options *out)
 {
-    char *end, *last;
-
-    out->has_range = true;
-    out->black = strtod(text, &end);
-    out->white = *end == ',' ? strtod(end + 1, &last) : 0;
-    if (end != text && *end == ',' && last != end + 1 && !*last && isfinite(out->black) && isfinite(out->white) &&
-        (out->black < out->white || out->black > out->white))
+    if (lap_picture_parse_range(text, out))
         return LAP_OK;
     return lap_fail(LAP_ERROR_ARGUMENT, "--range wants two different numbers A,B, not \"%s\"", text);
 }

@@ -64,7 +64,7 @@ void lap_memory_put_origin(FILE *out, const struct memory_part *part, const char
     }
     switch (part->known) {
     case MEMORY_NOBODY:
-        fputs("nobody wrote it", out);
+        fputs("never written: zeroes", out);
         return;
     case MEMORY_BY_DEVICE:
         put_device(out, by);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/frames.h"
@@ -38,6 +39,14 @@ bool lap_tool_find_beside(const char *name, char *out)
         return false;
     length = snprintf(out, PATH_MAX, "%.*s/%s", (int)(slash - self), self, name);
     return length < PATH_MAX && access(out, X_OK) == 0;
+}
+
+void lap_tool_remove_output(int fd, const char *path)
+{
+    struct stat info;
+
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+        (void)unlink(path);
 }
 
 bool lap_tool_frames(const char *text, uint64_t *out_first, uint64_t *out_last)

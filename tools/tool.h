@@ -28,6 +28,9 @@ int lap_tool_help(const char *program, const char *help);
 /* The path of a program in this program's own folder. out: PATH_MAX. False: there is none. */
 bool lap_tool_find_beside(const char *name, char *out);
 
+/* Removes a file that was made for output which there is none of: not a device or a pipe. fd: the open file. */
+void lap_tool_remove_output(int fd, const char *path);
+
 /* "A-B", "A", "A-", "-B": frames from 1. False: it is none of these, or B is before A. */
 bool lap_tool_frames(const char *text, uint64_t *out_first, uint64_t *out_last);
 

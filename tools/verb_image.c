@@ -1,27 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* lapilli-image: pictures of the attachments behind a command. It becomes lapilli-replay, which reads the trace. */
+/* lapilli-image: pictures of the attachments behind a command, for which it becomes lapilli-replay; and of what was
+ * uploaded into an image (image_at.c). */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/image_at.h"
 #include "tools/tool.h"
 
 #define PROGRAM "lapilli-image"
 
 static const char help[] =
     "usage: lapilli image [options] FILE --after POSITION -o DIR\n"
-    "Writes the attachments behind a command as PNG: DIR/POSITION-color0.png, DIR/POSITION-depth.png and so on. A "
-    "replay\n"
-    "on a GPU of this machine plays the trace up to there.\n"
+    "       lapilli image [options] FILE --at POSITION VkImage:N -o PICTURE\n"
+    "With --after: writes the attachments behind a command as PNG: DIR/POSITION-color0.png, DIR/POSITION-depth.png and "
+    "so\n"
+    "on. A replay on a GPU of this machine plays the trace up to there.\n"
+    "With --at: writes what was uploaded into an image, as one PNG, from the trace alone. What the device computed it "
+    "does\n"
+    "not know; it names the command that did.\n"
     "\n"
     "  --after POSITION    a draw or another command, as lapilli tree has it; of a frame or another place its last "
     "draw\n"
-    "  -o, --output DIR    the folder; created if missing\n"
+    "  --at POSITION       after this has happened\n"
+    "  -o, --output PATH   the folder, created if missing; or the picture\n"
     "  --targets NAMES     only these, separated by commas: color0,depth\n"
+    "  --mip N, --layer N, --slice N   with --at: which level, layer, and slice of a 3D image; default: 0\n"
+    "  --aspect NAME       with --at: color, depth, stencil, plane0 to plane2\n"
     "  --range A,B         A is black and B is white; default: the range of the values\n"
     "  --channels WHICH    rgba, or one of r, g, b, a in grey; default: without alpha\n"
     "  --raw               the bytes of the texels instead, as copies to buffers have them\n"
@@ -34,9 +44,9 @@ static const char help[] =
     "  --quiet             print only errors and results\n"
     "  --help              this text\n"
     "\n"
-    "Exit status: 0; 1 the replay or an output failed; 2 wrong usage, or the trace has no such position or target; 3 "
-    "no\n"
-    "readable trace; 4 the trace is incomplete; 5 this machine can't play it, or no picture can be made.\n";
+    "Exit status: 0; 1 the replay or an output failed; 2 wrong usage, or the trace has no such position, target or "
+    "image;\n"
+    "3 no readable trace; 4 the trace is incomplete; 5 this machine can't play it, or no picture can be made.\n";
 
 static int usage(const char *what)
 {
@@ -44,68 +54,140 @@ static int usage(const char *what)
     return LAP_TOOL_USAGE;
 }
 
-/* Each is one of lapilli-replay, too, but for the last two. */
+/* The first ones are those of lapilli-replay, too. */
 static const struct option longs[] = {{"after", required_argument, NULL, 0},
-                                      {"targets", required_argument, NULL, 0},
                                       {"range", required_argument, NULL, 0},
                                       {"channels", required_argument, NULL, 0},
                                       {"raw", no_argument, NULL, 0},
+                                      {"json", no_argument, NULL, 0},
+                                      {"quiet", no_argument, NULL, 0},
+                                      {"targets", required_argument, NULL, 0},
                                       {"skip", required_argument, NULL, 0},
                                       {"only", required_argument, NULL, 0},
                                       {"gpu", required_argument, NULL, 0},
                                       {"validate", optional_argument, NULL, 0},
                                       {"sandbox", required_argument, NULL, 0},
-                                      {"json", no_argument, NULL, 0},
-                                      {"quiet", no_argument, NULL, 0},
+                                      {"at", required_argument, NULL, 0},
+                                      {"mip", required_argument, NULL, 0},
+                                      {"layer", required_argument, NULL, 0},
+                                      {"slice", required_argument, NULL, 0},
+                                      {"aspect", required_argument, NULL, 0},
                                       {"output", required_argument, NULL, 'o'},
                                       {"help", no_argument, NULL, 'h'},
                                       {NULL, 0, NULL, 0}};
 
-enum { AFTER, LONGS = sizeof longs / sizeof *longs };
+enum {
+    AFTER,
+    RANGE,
+    CHANNELS,
+    RAW,
+    JSON,
+    QUIET,
+    TARGETS,
+    OF_REPLAYS = 12,
+    AT = OF_REPLAYS,
+    MIP,
+    LAYER,
+    SLICE,
+    ASPECT,
+    LONGS = sizeof longs / sizeof *longs
+};
 
 struct options {
     bool given[LONGS];
     const char *values[LONGS]; /* NULL: none */
-    const char *folder, *path;
+    const char *output, *path, *object;
 };
+
+static int check(const struct options *options)
+{
+    if (options->given[AFTER] == options->given[AT])
+        return usage(options->given[AT] ? "--after or --at, not both" : "--after or --at wants a POSITION");
+    if (!options->output)
+        return usage(options->given[AT] ? "-o wants the name of the picture" : "-o wants a folder");
+    for (size_t i = TARGETS; i < ASPECT + 1; i++)
+        if (options->given[i] && (i < OF_REPLAYS) == options->given[AT] && i != AT) {
+            static char text[80];
+            snprintf(text, sizeof text, "--%s is for --%s", longs[i].name, i < OF_REPLAYS ? "after" : "at");
+            return usage(text);
+        }
+    if (options->given[AT] && !options->object)
+        return usage("an image is missing, like VkImage:2");
+    return !options->given[AT] && options->object ? usage("one FILE at a time") : -1;
+}
 
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
     int option, at = 0;
 
-    *options = (struct options){.folder = NULL};
+    *options = (struct options){.output = NULL};
     while ((option = getopt_long(argc, argv, "ho:", longs, &at)) != -1) {
         if (option == 'h')
             return lap_tool_help(PROGRAM, help);
         if (option == '?')
             return usage("wrong usage");
         if (option == 'o') {
-            options->folder = optarg;
+            options->output = optarg;
             continue;
         }
         options->given[at] = true;
         options->values[at] = optarg;
     }
-    if (!options->given[AFTER])
-        return usage("--after wants a POSITION");
-    if (!options->folder)
-        return usage("-o wants a folder");
-    if (optind + 1 != argc)
+    if (optind + 1 != argc && optind + 2 != argc)
         return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
     options->path = argv[optind];
-    return -1;
+    options->object = argv[optind + 1]; /* or NULL */
+    return check(options);
 }
+
+/* ---- --at ---- */
+
+static bool parse_number(const char *text, uint32_t *out)
+{
+    unsigned long number;
+    char *end;
+
+    errno = 0;
+    number = text ? strtoul(text, &end, 10) : 0;
+    *out = (uint32_t)number;
+    return !text || (text[0] >= '0' && text[0] <= '9' && !*end && !errno && number <= UINT32_MAX);
+}
+
+static int show_at(const struct options *options)
+{
+    struct lap_image_at at = {.path = options->path,
+                              .object = options->object,
+                              .output = options->output,
+                              .raw = options->given[RAW],
+                              .json = options->given[JSON],
+                              .how.channels = options->values[CHANNELS]};
+
+    if (position_parse(options->values[AT], &at.at) != LAP_OK)
+        return usage(lap_error_message());
+    if (!parse_number(options->values[MIP], &at.level) || !parse_number(options->values[LAYER], &at.layer) ||
+        !parse_number(options->values[SLICE], &at.slice))
+        return usage("--mip, --layer and --slice want a number");
+    if (options->given[ASPECT] && !lap_image_at_aspect(options->values[ASPECT], &at.aspect))
+        return usage("--aspect wants color, depth, stencil, plane0, plane1 or plane2");
+    if (options->given[CHANNELS] && !lap_picture_has_channels(options->values[CHANNELS]))
+        return usage("--channels wants rgba, r, g, b or a");
+    if (options->given[RANGE] && !lap_picture_parse_range(options->values[RANGE], &at.how))
+        return usage("--range wants two different numbers A,B");
+    return lap_image_at_run(PROGRAM, &at);
+}
+
+/* ---- --after ---- */
 
 /* Becomes lapilli-replay; returns an exit status where that fails. */
 static int become_replay(const struct options *options)
 {
-    const char *words[2 * LONGS + 8] = {"lapilli-replay", "--pictures", options->folder, "--present", "headless"};
+    const char *words[2 * LONGS + 8] = {"lapilli-replay", "--pictures", options->output, "--present", "headless"};
     char program[PATH_MAX], validate[64];
     char names[LONGS][24];
     size_t count = 5;
 
-    for (size_t i = 0; longs[i].name; i++) {
+    for (size_t i = 0; i < OF_REPLAYS; i++) {
         if (!options->given[i])
             continue;
         snprintf(names[i], sizeof names[i], "--%s", longs[i].name);
@@ -133,5 +215,7 @@ int main(int argc, char **argv)
     struct options options;
     int code = parse(argc, argv, &options);
 
-    return code >= 0 ? code : become_replay(&options);
+    if (code >= 0)
+        return code;
+    return options.given[AT] ? show_at(&options) : become_replay(&options);
 }

@@ -176,7 +176,7 @@ struct view {
     const char *at;
     uint64_t size; /* of the buffer */
     uint64_t begin, end;
-    bool colour, unknown;
+    bool colour, unknown, write_failed;
 };
 
 /* Calls `put` with the bytes of [begin, end) of the buffer, in pieces of whole `step`s. */
@@ -252,7 +252,7 @@ static enum lap_status text_bytes(const struct view *view)
     for (size_t i = 0; i < view->parts.count && status == LAP_OK; i++) {
         const struct memory_part *part = &view->parts.parts[i];
         put_part(view, part);
-        if (!view->options->parts && is_shown(part))
+        if (!view->options->parts && part->known == MEMORY_KNOWN)
             status = each_piece(view, view->begin + part->begin, view->begin + part->end, LINE, put_hex);
     }
     return status;
@@ -407,8 +407,11 @@ static enum lap_status show(struct view *view, const struct lap_reader *trace, u
         view->unknown |= !is_shown(&view->parts.parts[i]);
     if (status != LAP_OK)
         return status;
-    if (options->output)
-        return each_piece(view, view->begin, view->end, 1, write_bytes);
+    if (options->output) {
+        status = each_piece(view, view->begin, view->end, 1, write_bytes);
+        view->write_failed = status == LAP_ERROR_IO;
+        return status;
+    }
     return options->json ? put_json(view) : put_text(view);
 }
 
@@ -459,8 +462,12 @@ static int work(void *argument)
         return lap_calls_report_open(PROGRAM, options->path, status);
     status = find_and_show(&view, trace);
     code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
-    if (code == LAP_TOOL_OK)
+    if (code == LAP_TOOL_OK && view.write_failed) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        code = LAP_TOOL_FAILED;
+    } else if (code == LAP_TOOL_OK) {
         code = lap_calls_report_end(PROGRAM, options->path, trace, status);
+    }
     lap_reader_close(&trace);
     if (code == LAP_TOOL_OK && options->output && view.unknown) {
         fprintf(stderr, PROGRAM ": some bytes are not known, and are zeroes in %s; --parts shows which\n",
@@ -482,7 +489,7 @@ static int write_file(struct options *options)
     }
     code = lap_sandboxed_work(PROGRAM, LAP_SANDBOX_WISH_AUTO, work, options);
     if (code != LAP_TOOL_OK && code != LAP_TOOL_UNSUPPORTED && code != LAP_TOOL_INCOMPLETE)
-        (void)unlink(options->output);
+        lap_tool_remove_output(options->fd, options->output);
     close(options->fd);
     return code;
 }

@@ -2,6 +2,7 @@
 #include "codegen/support/texel_picture.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_float(const struct gen_format *format)
@@ -29,6 +30,17 @@ static int component_of(const struct gen_format *format, char channel)
 }
 
 /* ---- channels ---- */
+
+bool lap_picture_parse_range(const char *text, struct lap_picture_options *out)
+{
+    char *end, *last;
+
+    out->has_range = true;
+    out->black = strtod(text, &end);
+    out->white = *end == ',' ? strtod(end + 1, &last) : 0;
+    return end != text && *end == ',' && last != end + 1 && !*last && isfinite(out->black) && isfinite(out->white) &&
+           (out->black < out->white || out->black > out->white);
+}
 
 bool lap_picture_has_channels(const char *text)
 {

@@ -32,6 +32,8 @@ struct lap_picture {
 
 /* Whether `text` is one that lap_picture_options.channels can have. */
 bool lap_picture_has_channels(const char *text);
+/* "A,B": two finite numbers that differ, for black and white. False: it is not that. */
+bool lap_picture_parse_range(const char *text, struct lap_picture_options *out);
 
 /* Decides how texels are shown. Without a range of its own a picture has that of the finite values that it shows (of
  * normalized formats -1 to 1; of floating-point colors 0 to 1 where all are in there). NaN is black.

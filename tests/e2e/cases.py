@@ -355,7 +355,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, after, backing, bench, blocks, bounded, conformance, contract, descriptor_buffers, dmabuf, draws, experiments, finish, imports, in_flight, incoherent,
+    from e2e import (address, after, backing, bench, blocks, bounded, conformance, contents, contract, descriptor_buffers, dmabuf, draws, experiments, finish, imports, in_flight, incoherent,
                      keys, loader, matrix, memory, needs, order, parts, parts_in_flight, pictures, planner, present, process, queues, rates, rays, sandbox, state, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, words)
     # The longest come first, so that no processor waits for them in the end.

@@ -113,12 +113,16 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["state", "f"], ["state", "--at", "0", "f"], ["state", "--diff", "1", "f"], ["state", "--at", "1", "--diff", "1", "2", "f"], ["trim", "--draw", "0.1.1.1", "-o", "g", "f"],
                     ["image", "f"], ["image", "--after", "1.1.1.1", "f"], ["image", "-o", "g", "f"], ["image", "--after", "0", "-o", "g", "f"],
                     ["image", "--after", "1", "-o", "g"], ["image", "--after", "1", "-o", "g", "--range", "1,1", "f"], ["image", "--after", "1", "-o", "g", "--channels", "x", "f"],
-                    ["image", "--after", "1", "-o", "g", "--raw", "--range", "0,1", "f"], ["replay", "--targets", "depth", "f"], ["replay", "--pictures", "g", "f"],
+                    ["image", "--after", "1", "-o", "g", "--raw", "--range", "0,1", "f"], ["image", "--at", "1", "-o", "g", "f"], ["image", "--at", "1", "f", "VkImage:1"],
+                    ["image", "--at", "1", "-o", "g", "f", "VkBuffer:1"], ["image", "--at", "1", "--gpu", "0", "-o", "g", "f", "VkImage:1"], ["image", "--after", "1", "--mip", "1", "-o", "g", "f"],
+                    ["image", "--at", "1", "--mip", "x", "-o", "g", "f", "VkImage:1"], ["memory", "f"], ["memory", "f", "VkBuffer:1"], ["memory", "--at", "1", "f", "VkImage:1"],
+                    ["memory", "--at", "1", "--as", "u7", "f", "VkBuffer:1"], ["memory", "--at", "1", "--as", "vec4", "--stride", "8", "f", "VkBuffer:1"],
+                    ["memory", "--at", "1", "f", "VkBuffer:1", "x"], ["memory", "--at", "1", "f", "VkBuffer:1", "0", "0"], ["replay", "--targets", "depth", "f"], ["replay", "--pictures", "g", "f"],
                     ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
-                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["state", "--help"], ["image", "--help"], ["compress", "--help"], ["repair", "--help"]):
+                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["state", "--help"], ["memory", "--help"], ["image", "--help"], ["compress", "--help"], ["repair", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     check(context.run([context.program("lapilli"), "--version"]).out.strip() != "", "no version")

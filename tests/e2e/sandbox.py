@@ -160,10 +160,11 @@ def rights_are_given_up_before_the_trace_is_opened(context: Context) -> None:
         raise Skip("strace is not installed")
     context.capture([context.app("headless")])
     needs_sandbox(context)
+    objects = {"lapilli-memory": ["VkBuffer:1"]}
     for command in (["lapilli-replay", "--present", "headless"], ["lapilli-replay", "--check"], ["lapilli-info"], ["lapilli-print"], ["lapilli-tree"],
-                    ["lapilli-draws"], ["lapilli-state", "--at", "1"], ["lapilli-image", "--after", "1", "-o", "shot"],
+                    ["lapilli-draws"], ["lapilli-state", "--at", "1"], ["lapilli-image", "--after", "1", "-o", "shot"], ["lapilli-memory", "--at", "1", "--parts"],
                     ["lapilli-compress", "-o", "new"], ["lapilli-compress", "--in-place", "--sandbox=on"]):
-        done = context.run(["strace", "-f", "-o", "calls", "-e", "trace=openat,seccomp,landlock_restrict_self", context.program(command[0]), *command[1:], "out.lapilli"])
+        done = context.run(["strace", "-f", "-o", "calls", "-e", "trace=openat,seccomp,landlock_restrict_self", context.program(command[0]), *command[1:], "out.lapilli", *objects.get(command[0], ())])
         lines = (context.folder / "calls").read_text().splitlines()
         places = [[i for i, line in enumerate(lines) if what in line] for what in ("landlock_restrict_self(", "seccomp(SECCOMP_SET_MODE_FILTER", 'out.lapilli"')]
         check(all(places) and max(places[0] + places[1]) < places[2][0], f"{command}: {places}\n{done.err}")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lapilli print, info, tree, draws and state, as text and as JSON, of a whole trace, and of one with calls in flight in
+/* lapilli print, info, tree, draws, state and memory, as text and as JSON, of a whole trace, and of one with calls in flight in
  * its tail file (tests/fuzz/tail.h says what such an input is). */
 #include <getopt.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@ int info_main(int argc, char **argv);
 int tree_main(int argc, char **argv);
 int draws_main(int argc, char **argv);
 int state_main(int argc, char **argv);
+int memory_main(int argc, char **argv);
 
 /* Instead of lap_calls_enter_sandbox: libFuzzer writes what it finds. */
 void stay_outside(void);
@@ -90,7 +91,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
                                       {state_main, {"--json", "--at=1"}, NULL},
                                       {state_main, {"--diff=#4", "#40"}, NULL},
                                       {state_main, {"--at=#40"}, "VkDevice:1"},
-                                      {state_main, {"--json", "--at=#60"}, "VkDeviceMemory:1"}};
+                                      {state_main, {"--json", "--at=#60"}, "VkDeviceMemory:1"},
+                                      {state_main, {"--at=1"}, "VkDescriptorSet:1"},
+                                      {memory_main, {"--at=1"}, "VkBuffer:1"},
+                                      {memory_main, {"--json", "--at=1.1.1.5"}, "VkBuffer:2"}};
     size_t list_bytes;
     const uint8_t *list = tail_list(data, bytes, &list_bytes);
     const char *path =
@@ -100,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     int code = path ? run(way, path) : 0;
 
     /* 2: the trace has no such position or object. */
-    FUZZ_CHECK(code == 0 || code == 3 || code == 4 || (code == 2 && way->program == state_main));
+    FUZZ_CHECK(code == 0 || code == 3 || code == 4 || (code == 2 && (way->program == state_main || way->program == memory_main)));
     if (list && path)
         tail_remove();
     return 0;
