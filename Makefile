@@ -100,7 +100,7 @@ BASE := $(call object,$(wildcard base/*.c trace/*.c codegen/support/*.c))
 MEMTRACK := $(call object,$(wildcard memtrack/*.c))
 # What only reads traces, or writes them anew, is not for the layer; nor is what restricts a process.
 READER := $(call object,base/slab.c base/output.c $(wildcard base/sandbox*.c trace/reader*.c trace/rewrite*.c) trace/read_ahead.c trace/arrival.c trace/buffers.c trace/cache.c trace/command_board.c trace/complete_prefix.c trace/edits.c trace/end_note.c trace/finish.c trace/journal_recover.c trace/listener.c trace/chunk_load.c trace/receive.c trace/index.c trace/chunk_order.c trace/source.c trace/tail_recover.c \
-	trace/decompress.c trace/zstd.c codegen/support/block.c codegen/support/dictionary.c codegen/support/texel_values.c codegen/support/texel_picture.c) $(BUILD)/obj/gen/gen_formats.o
+	trace/decompress.c trace/zstd.c codegen/support/block.c codegen/support/dictionary.c $(wildcard codegen/support/texel_*.c)) $(BUILD)/obj/gen/gen_formats.o
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
 LAYER := $(call object,$(wildcard layer/*.c layer/*/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_layer gen_layer_tables gen_in_flight)
 # What a trace says as a whole: for all that reads traces.

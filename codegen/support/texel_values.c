@@ -40,8 +40,7 @@ static int64_t with_sign(uint64_t value, unsigned bits)
     return (int64_t)(value << (64 - bits)) >> (64 - bits);
 }
 
-/* 16 bits with a sign; 11 or 10 bits without one. All have 5 bits of exponent. */
-static double small_float(uint64_t value, unsigned bits)
+double lap_texel_small_float(uint64_t value, unsigned bits)
 {
     const unsigned mantissa_bits = bits == 16 ? 10 : bits - 5;
     const uint64_t mantissa = value & ((UINT64_C(1) << mantissa_bits) - 1), exponent = value >> mantissa_bits & 31;
@@ -62,7 +61,7 @@ static double float_of(uint64_t value, unsigned bits)
     float narrow;
 
     if (bits < 32)
-        return small_float(value, bits);
+        return lap_texel_small_float(value, bits);
     memcpy(&wide, &value, sizeof wide);
     memcpy(&narrow, &word, sizeof narrow);
     return bits == 32 ? (double)narrow : wide;

@@ -17,4 +17,7 @@ const struct gen_format *lap_texel_format(VkFormat format, VkImageAspectFlags as
  * are rounded. */
 void lap_texel_values(const struct gen_format *format, const void *texel, double out[4]);
 
+/* A float of 16 bits, with a sign; of 11 or 10 bits, without one. All have 5 bits of exponent. */
+double lap_texel_small_float(uint64_t value, unsigned bits);
+
 #endif

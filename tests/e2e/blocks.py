@@ -82,8 +82,21 @@ def refused(option: str, sentence: str, said_by_check: str) -> Callable[[Context
     return run
 
 
+def decoded_as_on(driver: str | None) -> Callable[[Context], None]:
+    """Each texel of random blocks of all kinds is what the device reads of them."""
+    def run(here: Context) -> None:
+        context = here.on(driver)
+        done = context.run([str(context.build / "tests/bin/blocks-check")], expect=None)
+        if done.status == 77:
+            raise Skip(done.out.strip().splitlines()[-1])
+        check(done.status == 0, done.text[-4000:])
+    return run
+
+
 def cases() -> dict[str, Callable[[Context], None]]:
     return cases_here | {
+        "values-are-those-of-the-driver": decoded_as_on(None),
+        "values-are-those-of-swiftshader": decoded_as_on("swiftshader"),
         "etc2-and-astc-are-decoded": from_swiftshader("", "VK_FORMAT_R16_UNORM", "VK_FORMAT_R16G16_SNORM", "VK_FORMAT_R8G8B8A8_SRGB"),
         "eac-becomes-half-floats": from_swiftshader(NO_NORMALIZED_16, "VK_FORMAT_R16_SFLOAT", "VK_FORMAT_R16G16_SFLOAT"),
         "blocks-that-are-read-are-refused": refused("--read", "only its texels are there", "only its texels are there"),
