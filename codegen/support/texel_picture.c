@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/support/texel_blocks.h"
+
 static bool is_float(const struct gen_format *format)
 {
     return format->numeric == GEN_NUMERIC_SFLOAT || format->numeric == GEN_NUMERIC_UFLOAT;
@@ -82,27 +84,49 @@ static bool is_opacity(const struct lap_picture *picture, unsigned sample)
     return sample == 3 && (is_float(picture->format) || is_normalized(picture->format));
 }
 
-/* Finds the range of the finite values; without any, 0 to 1. */
-static void look_at(struct lap_picture *picture, const unsigned char *texels, size_t count, double *least, double *most)
+/* The values of the texels from x on that share a block, or of one. Returns how many. */
+static uint32_t values_at(const struct lap_picture *picture, uint32_t x, uint32_t y, double (*values)[4])
 {
-    double values[4];
+    const struct lap_texel_block *block = &picture->block;
+    const uint64_t row = ((uint64_t)picture->width + block->width - 1) / block->width * block->bytes;
+    const unsigned char *at = picture->texels + y / block->height * row + (size_t)(x / block->width) * block->bytes;
+
+    if (!picture->is_blocks) {
+        lap_texel_values(picture->format, at, values[0]);
+        return 1;
+    }
+    lap_texel_block_row(picture->vk_format, at, y % block->height, values);
+    return picture->width - x < block->width ? picture->width - x : block->width;
+}
+
+static void look_at_texel(struct lap_picture *picture, const double values[4], double *least, double *most)
+{
+    for (unsigned i = 0; i < picture->count; i++) {
+        const double value = picture->components[i] >= 0 ? values[picture->components[i]] : (double)NAN;
+        if (picture->components[i] < 0)
+            continue;
+        picture->nans += isnan(value) ? 1 : 0;
+        picture->infinities += isinf(value) ? 1 : 0;
+        if (!isfinite(value) || is_opacity(picture, i))
+            continue;
+        *least = fmin(*least, value);
+        *most = fmax(*most, value);
+    }
+}
+
+/* Finds the range of the finite values; without any, 0 to 1. Normalized colors have no need of it. */
+static void look_at(struct lap_picture *picture, double *least, double *most)
+{
+    double values[LAP_BLOCK_WIDTH_MOST][4];
 
     *least = (double)INFINITY;
     *most = -(double)INFINITY;
-    for (size_t t = 0; t < count; t++, texels += picture->format->bytes) {
-        lap_texel_values(picture->format, texels, values);
-        for (unsigned i = 0; i < picture->count; i++) {
-            const double value = picture->components[i] >= 0 ? values[picture->components[i]] : (double)NAN;
-            if (picture->components[i] < 0)
-                continue;
-            picture->nans += isnan(value) ? 1 : 0;
-            picture->infinities += isinf(value) ? 1 : 0;
-            if (!isfinite(value) || is_opacity(picture, i))
-                continue;
-            *least = fmin(*least, value);
-            *most = fmax(*most, value);
+    for (uint32_t y = 0; y < picture->height && !(is_color(picture->format) && is_normalized(picture->format)); y++)
+        for (uint32_t x = 0, count; x < picture->width; x += count) {
+            count = values_at(picture, x, y, values);
+            for (uint32_t i = 0; i < count; i++)
+                look_at_texel(picture, values[i], least, most);
         }
-    }
     if (*least > *most) {
         *least = 0;
         *most = 1;
@@ -133,18 +157,26 @@ static void choose_range(struct lap_picture *picture, const struct lap_picture_o
 }
 
 enum lap_status lap_picture_plan(VkFormat format, VkImageAspectFlags aspect, const struct lap_picture_options *options,
-                                 const void *texels, size_t count, struct lap_picture *out)
+                                 const void *texels, uint32_t width, uint32_t height, struct lap_picture *out)
 {
     enum lap_status status;
     double least, most;
 
-    *out = (struct lap_picture){.format = lap_texel_format(format, aspect)};
-    if (!out->format)
+    *out = (struct lap_picture){.format = lap_texel_format(format, aspect),
+                                .vk_format = format,
+                                .texels = texels,
+                                .width = width,
+                                .height = height};
+    if (!out->format && aspect == VK_IMAGE_ASPECT_COLOR_BIT) {
+        out->format = lap_texel_block_format(format);
+        out->is_blocks = true;
+    }
+    if (!out->format || !lap_texels_block(format, aspect, &out->block))
         return lap_fail(LAP_ERROR_UNSUPPORTED, "has a format that no picture can show");
     status = choose_samples(out, options->channels);
     if (status != LAP_OK)
         return status;
-    look_at(out, texels, count, &least, &most);
+    look_at(out, &least, &most);
     choose_range(out, options, least, most);
     return LAP_OK;
 }
@@ -175,18 +207,19 @@ static double sample_of(const struct lap_picture *picture, unsigned sample, cons
     return place_of(value, picture->black, picture->white);
 }
 
-void lap_picture_row(const struct lap_picture *picture, const void *texels, uint32_t width, void *row)
+void lap_picture_row(const void *context, uint32_t y, void *row)
 {
-    const unsigned char *texel = texels;
+    const struct lap_picture *picture = context;
     uint16_t *wide = row;
     uint8_t *narrow = row;
-    double values[4];
+    double values[LAP_BLOCK_WIDTH_MOST][4];
 
-    for (uint32_t x = 0; x < width; x++, texel += picture->format->bytes) {
-        lap_texel_values(picture->format, texel, values);
-        for (unsigned i = 0; i < picture->count; i++) {
-            const double place = sample_of(picture, i, values);
-            const bool encodes = picture->encodes && !is_opacity(picture, i);
+    for (uint32_t x = 0, count; x < picture->width; x += count) {
+        count = values_at(picture, x, y, values);
+        for (uint32_t i = 0; i < count * picture->count; i++) {
+            const unsigned sample = i % picture->count;
+            const double place = sample_of(picture, sample, values[i / picture->count]);
+            const bool encodes = picture->encodes && !is_opacity(picture, sample);
             if (picture->kind == LAP_PNG_GREY16)
                 *wide++ = (uint16_t)((encodes ? encoded(place) : place) * 65535 + 0.5);
             else

@@ -115,13 +115,6 @@ static enum lap_status write_raw(const struct taken *taken)
     return lap_fail(LAP_ERROR_IO, "%s: %s", taken->file, why == ELOOP ? "it is a symbolic link" : strerror(why));
 }
 
-static void fill_row(const void *context, uint32_t y, void *row)
-{
-    const struct taken *taken = context;
-
-    lap_picture_row(&taken->picture, taken->texels + y * taken->row_bytes, taken->reading.texels.extent.width, row);
-}
-
 /* ---- lines ---- */
 
 static bool rounds(const struct replay_image_reading *reading)
@@ -229,7 +222,8 @@ static enum lap_status take(struct replay *r, struct taken *taken)
     if (r->options.pictures.raw)
         return LAP_OK;
     return lap_picture_plan(taken->reading.record->recorded_format, image->aspect, &r->options.pictures.how,
-                            taken->texels, (size_t)taken->rows * taken->reading.texels.extent.width, &taken->picture);
+                            taken->texels, taken->reading.texels.extent.width, taken->reading.texels.extent.height,
+                            &taken->picture);
 }
 
 static enum lap_status write_target(struct replay *r, const struct picture_target *target)
@@ -240,10 +234,9 @@ static enum lap_status write_target(struct replay *r, const struct picture_targe
     if (status == LAP_OK)
         status = name_file(&r->options.pictures, &taken);
     if (status == LAP_OK)
-        status = r->options.pictures.raw
-                     ? write_raw(&taken)
-                     : lap_png_write_rows(taken.file, taken.picture.kind, taken.reading.texels.extent.width, taken.rows,
-                                          fill_row, &taken);
+        status = r->options.pictures.raw ? write_raw(&taken)
+                                         : lap_png_write_rows(taken.file, taken.picture.kind, taken.picture.width,
+                                                              taken.picture.height, lap_picture_row, &taken.picture);
     if (status == LAP_OK && r->options.json)
         return print_json(r, &taken);
     if (status == LAP_OK)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
+from pathlib import Path
 from typing import Callable
 
 from e2e.cases import SHAPE, VALIDATION, Cases, Context, Done, Skip, check, check_no_validation_message, validation_layer
@@ -80,6 +82,44 @@ def refused(option: str, sentence: str, said_by_check: str) -> Callable[[Context
         reasons = [finding for finding in found["findings"] if finding["outcome"] == "refused" and said_by_check in json.dumps(finding)]
         check(bool(reasons) and found["can_replay"] is False, f"{found}")
     return run
+
+
+def rows_of_png(path: Path) -> list[bytes]:
+    """Of 8 bits a sample, in RGB."""
+    data, at, packed = path.read_bytes(), 8, b""
+    check(data[24:26] == b"\x08\x02", f"{path} is another kind of picture")
+    width = int.from_bytes(data[16:20], "big")
+    while at < len(data):
+        size = int.from_bytes(data[at:at + 4], "big")
+        packed += data[at + 8:at + 8 + size] if data[at + 4:at + 8] == b"IDAT" else b""
+        at += size + 12
+    packed, stride, rows = zlib.decompress(packed), 3 * width + 1, [bytes(3 * width)]
+    for start in range(0, len(packed), stride):
+        row, above = bytearray(packed[start + 1:start + stride]), rows[-1]
+        for i in range(len(row)):
+            left, up, corner = row[i - 3] if i > 2 else 0, above[i], above[i - 3] if i > 2 else 0
+            nearest = min((left, up, corner), key=lambda value: abs(left + up - corner - value))
+            row[i] = (row[i] + (0, left, up, (left + up) // 2, nearest)[packed[start]]) % 256
+        rows.append(bytes(row))
+    return rows[1:]
+
+
+@cases_here.add
+def pictures_are_what_the_device_reads(context: Context) -> None:
+    """The program blits the first level of an image of each format to row 192 of another image. It ends within blocks."""
+    record(context)
+    packets = [packet for packet in context.print_lines("out.lapilli", "--no-blocks") if packet["name"] in ("vkCreateImage", "vkQueueSubmit")]
+    for name, steps in {"BC1_RGB": 2, "BC2": 2, "BC3": 2, "BC7": 0}.items():
+        made = [i for i, packet in enumerate(packets) if packet["name"] == "vkCreateImage"
+                and packet["args"]["pCreateInfo"]["format"] == f"VK_FORMAT_{name}_UNORM_BLOCK"]
+        stop = next(packet["ticket"] for packet in packets[made[1]:] if packet["name"] == "vkQueueSubmit")
+        (context.folder / "list").write_text(f"blocks image {packets[made[1]]['args']['pImage'].partition(':')[2]} 1 0 0 1 1\nshown image 1 1 0 0 1 1\n")
+        context.run([context.program("lapilli-replay"), "--stop-at", str(stop + 1), "--pictures", name, "--picture-list", "list", "out.lapilli"])
+        got, want = rows_of_png(context.folder / name / "blocks.png"), rows_of_png(context.folder / name / "shown.png")
+        check((len(got), len(got[0])) == (18, 3 * 21), f"{name} has another size")
+        check(len(set(got)) > 10, f"{name} has one color")
+        for y, row in enumerate(got):
+            check(all(abs(a - b) <= steps for a, b in zip(row, want[192 + y])), f"{name}: row {y} is {row.hex()}, not {want[192 + y][:len(row)].hex()}")
 
 
 def decoded_as_on(driver: str | None) -> Callable[[Context], None]:
