@@ -49,7 +49,7 @@ struct view {
 static const struct {
     const char *name;
     VkImageAspectFlags aspect;
-} aspects[] = {{"color", VK_IMAGE_ASPECT_COLOR_BIT},    {"depth", VK_IMAGE_ASPECT_DEPTH_BIT},
+} aspects[] = {{"color", VK_IMAGE_ASPECT_COLOR_BIT},     {"depth", VK_IMAGE_ASPECT_DEPTH_BIT},
                {"stencil", VK_IMAGE_ASPECT_STENCIL_BIT}, {"plane0", VK_IMAGE_ASPECT_PLANE_0_BIT},
                {"plane1", VK_IMAGE_ASPECT_PLANE_1_BIT},  {"plane2", VK_IMAGE_ASPECT_PLANE_2_BIT}};
 

@@ -9,13 +9,11 @@ from dataclasses import replace
 from typing import Callable
 
 from e2e.cases import LAYER, VALIDATION, Cases, Context, Program, Skip, check, check_no_validation_message, check_verified, programs, skip_lacking
+from e2e.contents import RACES, check_known
 from e2e.validation import FORBIDDEN_SINCE, MISTAKEN, prepare_anywhere
 
 CASES = Cases()
 case = CASES.add
-
-# Its threads store to what the device reads meanwhile, and what comes of that is not the same twice.
-RACES = {"stores"}
 
 
 @case
@@ -167,6 +165,7 @@ def everything(program: Program) -> Callable[[Context], None]:
             done = context.replay(trace, env=environment, expect=None if program.name in RACES else 0)
             if not reported:
                 check_no_validation_message(done, "of the replay")
+            check_known(context, trace, program.name)
     return run
 
 
