@@ -84,17 +84,37 @@ static enum lap_status wait_for(struct gates *g, VkSemaphore semaphore, uint64_t
 {
     const uint64_t *now = lap_map_get(&g->semaphores, gen_u64_VkSemaphore(semaphore));
 
+    for (size_t i = 0; i < g->signal_count; i++) /* of batches in front of it */
+        if (g->signals[i].object == gen_u64_VkSemaphore(semaphore) && g->signals[i].value >= value)
+            return LAP_OK;
     return now && *now < value ? close_gate(g, false, gen_u64_VkSemaphore(semaphore), value) : LAP_OK;
 }
 
-static void signal_to(struct gates *g, VkSemaphore semaphore, uint64_t value)
+static void signal_to(struct gates *g, uint64_t semaphore, uint64_t value)
 {
-    uint64_t *now = lap_map_get(&g->semaphores, gen_u64_VkSemaphore(semaphore));
+    uint64_t *now = lap_map_get(&g->semaphores, semaphore);
 
     if (!now || *now >= value)
         return;
     *now = value;
-    open_gates(g, false, gen_u64_VkSemaphore(semaphore), value);
+    open_gates(g, false, semaphore, value);
+}
+
+static enum lap_status signal_later(struct gates *g, VkSemaphore semaphore, uint64_t value)
+{
+    if (!lap_array_grow(&g->signals, sizeof *g->signals, &g->signal_capacity, g->signal_count + 1))
+        return no_memory();
+    g->signals[g->signal_count++] = (struct gate){false, gen_u64_VkSemaphore(semaphore), value};
+    return LAP_OK;
+}
+
+void gates_settle(struct gates *g)
+{
+    size_t count = g->signal_count;
+
+    g->signal_count = 0;
+    for (size_t i = 0; i < count; i++)
+        signal_to(g, g->signals[i].object, g->signals[i].value);
 }
 
 static enum lap_status see_batch(struct gates *g, const VkSubmitInfo *info)
@@ -110,9 +130,9 @@ static enum lap_status see_batch(struct gates *g, const VkSubmitInfo *info)
          i++)
         status = wait_for(g, info->pWaitSemaphores[i], values->pWaitSemaphoreValues[i]);
     for (uint32_t i = 0; info->pSignalSemaphores && values->pSignalSemaphoreValues && i < info->signalSemaphoreCount &&
-                         i < values->signalSemaphoreValueCount;
+                         i < values->signalSemaphoreValueCount && status == LAP_OK;
          i++)
-        signal_to(g, info->pSignalSemaphores[i], values->pSignalSemaphoreValues[i]);
+        status = signal_later(g, info->pSignalSemaphores[i], values->pSignalSemaphoreValues[i]);
     return status;
 }
 
@@ -122,8 +142,8 @@ static enum lap_status see_batch2(struct gates *g, const VkSubmitInfo2 *info)
 
     for (uint32_t i = 0; info->pWaitSemaphoreInfos && i < info->waitSemaphoreInfoCount && status == LAP_OK; i++)
         status = wait_for(g, info->pWaitSemaphoreInfos[i].semaphore, info->pWaitSemaphoreInfos[i].value);
-    for (uint32_t i = 0; info->pSignalSemaphoreInfos && i < info->signalSemaphoreInfoCount; i++)
-        signal_to(g, info->pSignalSemaphoreInfos[i].semaphore, info->pSignalSemaphoreInfos[i].value);
+    for (uint32_t i = 0; info->pSignalSemaphoreInfos && i < info->signalSemaphoreInfoCount && status == LAP_OK; i++)
+        status = signal_later(g, info->pSignalSemaphoreInfos[i].semaphore, info->pSignalSemaphoreInfos[i].value);
     return status;
 }
 
@@ -165,13 +185,14 @@ enum lap_status gates_see(struct gates *g, const struct trace_call *call)
 {
     enum lap_status status = LAP_OK;
 
+    gates_settle(g);
     switch (call->command) {
     case GEN_vkCreateSemaphore:
         return see_semaphore(g, call->args);
     case GEN_vkSignalSemaphore: {
         const VkSemaphoreSignalInfo *info = ((const struct gen_args_vkSignalSemaphore *)call->args)->pSignalInfo;
         if (info)
-            signal_to(g, info->semaphore, info->value);
+            signal_to(g, gen_u64_VkSemaphore(info->semaphore), info->value);
         return LAP_OK;
     }
     case GEN_vkSetEvent:
@@ -210,4 +231,5 @@ void gates_finish(struct gates *g)
     lap_arena_finish(&g->arena);
     free(g->closed);
     free(g->late);
+    free(g->signals);
 }

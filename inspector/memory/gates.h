@@ -24,6 +24,8 @@ struct gates {
     size_t closed_count, closed_capacity;
     struct gate *late; /* what work behind closed gates does to events: value 1: sets */
     size_t late_count, late_capacity;
+    struct gate *signals; /* of the last submit: they come behind its commands */
+    size_t signal_count, signal_capacity;
     uint64_t opened; /* counts gates that were opened */
 };
 
@@ -34,8 +36,11 @@ void gates_finish(struct gates *gates);
 #define GATES_CALLS                                                                                                    \
     GEN_vkCreateSemaphore, GEN_vkSignalSemaphore, GEN_vkSetEvent, GEN_vkResetEvent, GEN_vkQueueSubmit,                 \
         GEN_vkQueueSubmit2
-/* A visited call, a submit in front of its commands. LAP_ERROR_MEMORY. */
+/* A visited call, a submit in front of its commands. Settles the one before. LAP_ERROR_MEMORY. */
 enum lap_status gates_see(struct gates *gates, const struct trace_call *call) LAP_MUST_CHECK;
+
+/* Behind the commands of a submit: its signals. */
+void gates_settle(struct gates *gates);
 
 /* Commands that run. LAP_ERROR_MEMORY. */
 enum lap_status gates_wait(struct gates *gates, uint64_t event) LAP_MUST_CHECK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by memory_state.c (objects and host writes), device_writes.c (commands) and memory_read.c (answers). */
+/* Shared by memory_state.c (objects), host_writes.c, device_writes.c (commands) and memory_read.c (answers). */
 #ifndef LAP_INSPECTOR_MEMORY_INTERNAL_H
 #define LAP_INSPECTOR_MEMORY_INTERNAL_H
 
@@ -158,6 +158,14 @@ void memory_look(const struct memory_state *m, const struct memory_side *side, u
 /* Bytes of a level of an aspect, and its blocks in each direction; 0: not known. */
 uint64_t memory_level_bytes(const struct memory_image *image, VkImageAspectFlags aspect, uint32_t level,
                             uint64_t *out_row_blocks, uint64_t *out_rows);
+
+/* host_writes.c: calls that write contents, lose those of images, or drop them. */
+void memory_see_write(struct memory_state *m, const struct trace_call *call);
+void memory_lose_images(struct memory_state *m, const struct trace_call *call);
+#ifdef VK_EXT_host_image_copy
+void memory_see_transitions(struct memory_state *m, const struct trace_call *call);
+#endif
+void memory_forget_image(struct memory_image *image); /* its stores */
 
 void memory_answers_end(struct memory_state *m); /* memory_read.c */
 

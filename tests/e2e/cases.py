@@ -372,6 +372,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"draws/{name}", run) for name, run in draws.cases(context).items()]
     result += [Case(f"trees/{name}", run) for name, run in trees.cases(context).items()]
     result += [Case(f"state/{name}", run) for name, run in state.cases(context).items()]
+    result += [Case(f"contents/{name}", run) for name, run in contents.cases(context).items()]
     result += [Case(f"after/{name}", run) for name, run in after.cases(context).items()]
     result += [Case(f"transforms/{name}", run) for name, run in transforms.cases(context).items()]
     result += [Case(f"experiments/{name}", run) for name, run in experiments.cases(context).items()]

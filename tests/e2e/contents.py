@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import Cases, Context, Program, check, prepare, programs, skip_lacking
+from e2e.cases import Cases, Context, Program, check, prepare_on, programs, skip_lacking
 
 CASES = Cases()
 case = CASES.add
@@ -33,8 +33,8 @@ def check_known(context: Context, file: str, name: str) -> tuple[int, int]:
 
 def known(program: Program) -> Callable[[Context], None]:
     def run(context: Context) -> None:
-        context = prepare(context, program)
-        skip_lacking(context.run(program.command, context.layer_env(LAPILLI_VERIFY="all", LAPILLI_CAPTURE="1"), expect=None))
+        context, command = prepare_on(context, program, None)
+        skip_lacking(context.run(command, context.layer_env(LAPILLI_VERIFY="all", LAPILLI_CAPTURE="1"), expect=None))
         counts = [check_known(context, path.name, program.name) for path in context.folder.glob("*.lapilli")]
         total, least = [sum(column) for column in zip(*counts)], KNOWN.get(program.name, (0, 0))
         check(total[0] >= least[0] and total[1] >= least[1], f"{total} are known")
@@ -55,10 +55,12 @@ def memory(context: Context, *arguments: str, expect: int | None = 0) -> str:
 @case
 def bytes_are_those_of_a_replay(context: Context) -> None:
     """As a file, in hexadecimal, and as numbers; the parts have no gaps."""
-    context.run([context.app("suballoc")], context.layer_env(LAPILLI_VERIFY="all"))
+    context.run([context.app("alias")], context.layer_env(LAPILLI_VERIFY="all"))
     compared = 0
     buffers = [(entry, data) for entry, data in dumped(context) if entry["kind"] == "buffer"]
-    for entry, data in buffers[::max(len(buffers) // 8, 1)]:
+    for entry, data in buffers[::max(len(buffers) // 24, 1)]:
+        if any(part["known"] not in ("yes", "nobody") for part in json.loads(memory(context, "--json", "--parts", "--at", f"#{entry['packet'] - 1}", "out.lapilli", entry["object"], str(entry["at"]), str(len(data))))["parts"]):
+            continue
         place = ["--at", f"#{entry['packet'] - 1}", "out.lapilli", entry["object"], str(entry["at"]), str(len(data))]
         memory(context, "-o", "bytes", *place)
         check((context.folder / "bytes").read_bytes() == data, f"{entry}: other bytes in the file")
@@ -108,7 +110,7 @@ def texels_are_those_of_a_replay(context: Context) -> None:
     aspects = {1: "color", 2: "depth", 4: "stencil"}
     compared = shown = 0
     images = [(entry, data) for entry, data in dumped(context) if entry["kind"] == "image" and formats[entry["object"]]["extent"]["depth"] == 1]
-    for entry, data in images[::max(len(images) // 60, 1)]:
+    for entry, data in images[::max(len(images) // 30, 1)]:
         place = ["--at", f"#{entry['packet'] - 1}", "--mip", str(entry["level"]), "--layer", str(entry["layer"]), "out.lapilli", entry["object"], "-o", "picture"]
         image = [context.program("lapilli"), "image", "--json", "--aspect", aspects[entry["aspect"]], *place]
         done = context.run([*image, "--raw"], expect=None)
@@ -126,21 +128,22 @@ def texels_are_those_of_a_replay(context: Context) -> None:
             width, height, count, rows = pixels(context.folder / "picture")
             check((width, height, count, rows) == (said["width"], said["height"], 4, data), f"{entry}: another picture")
             shown += 1
-    check(compared > 30 and shown, f"{compared} images, {shown} pictures")
+    check(compared > 15 and shown, f"{compared} images, {shown} pictures")
 
 
 @case
 def what_is_not_known_is_said(context: Context) -> None:
     context.capture([context.app("compute")])
-    lines = context.print_lines()
-    stored = next(line["args"]["pDescriptorWrites"] for line in lines if line["name"] == "vkUpdateDescriptorSets")
-    name = next(w["pBufferInfo"][0]["buffer"] for w in stored if w["descriptorType"] == "VK_DESCRIPTOR_TYPE_STORAGE_BUFFER")
-    parts = json.loads(memory(context, "--json", "--parts", "--at", "2", "out.lapilli", name))["parts"]
-    check(any(part["known"] == "device" and part["by"]["name"] == "vkCmdDispatch" for part in parts), f"{parts}")
-    done = context.run([context.program("lapilli"), "memory", "--at", "2", "-o", "bytes", "out.lapilli", name], expect=5)
+    made = [line["args"]["pBuffer"] for line in context.print_lines() if line["name"] == "vkCreateBuffer"]
+    found = {name: json.loads(memory(context, "--json", "--parts", "--at", "3", "out.lapilli", name))["parts"] for name in made}
+    computed = [(name, part["by"]) for name, parts in found.items() for part in parts if part["known"] == "device"]
+    check([(by["name"], by["object"]) for _, by in computed] == [("vkCmdDispatch", "VkPipeline:1")], f"{found}")
+    check(any(part["by"] and part["by"]["name"] == "vkCmdUpdateBuffer" for parts in found.values() for part in parts), f"{found}")
+    name = computed[0][0]
+    done = context.run([context.program("lapilli"), "memory", "--at", "3", "-o", "bytes", "out.lapilli", name], expect=5)
     check("some bytes are not known" in done.err and (context.folder / "bytes").exists(), done.text)
     for arguments, says in ((["--at", "2", "out.lapilli", "VkBuffer:99"], "there is no VkBuffer:99: the trace has VkBuffer:1 to VkBuffer:"),
-                            (["--at", "#5", "out.lapilli", "VkBuffer:1"], "VkBuffer:1 does not live at #5: it is made at #"),
+                            (["--at", "#5", "out.lapilli", "VkBuffer:1"], "VkBuffer:1 does not live at #5: it was made at #"),
                             (["--at", "2", "out.lapilli", "VkBuffer:1", "99999999"], "VkBuffer:1 has "),
                             (["--at", "2", "out.lapilli", "VkBuffer:1", "16", "99999999"], "VkBuffer:1 has "),
                             (["--at", "9999", "out.lapilli", "VkBuffer:1"], "the trace has ")):
@@ -159,9 +162,9 @@ def what_is_not_known_is_said(context: Context) -> None:
 def an_image_without_known_texels_names_what_drew_it(context: Context) -> None:
     context.capture([context.app("triangle"), "--offscreen"])
     drawn = next(line["args"]["pCreateInfo"]["image"] for line in context.print_lines() if line["name"] == "vkCreateImageView")
-    image = [context.program("lapilli"), "image", "--at", "2", "-o", "x.png", "out.lapilli"]
+    image = [context.program("lapilli"), "image", "--at", "3", "-o", "x.png", "out.lapilli"]
     done = context.run([*image, drawn], expect=5)
-    check(re.search(rf"{drawn} is written by \d+\.\d+\.\d+\.\d+ vkCmdDraw: only a replay knows it", done.err) is not None and not done.out, done.text)
+    check(re.search(rf"{drawn} is written by \d+\.\d+\.\d+\.\d+ vkCmdDrawIndexed: only a replay knows it", done.err) is not None and not done.out, done.text)
     for arguments, says in ((["VkImage:99"], "there is no VkImage:99"), ([drawn, "--mip", "9"], "levels"), ([drawn, "--layer", "9"], "layers"),
                             ([drawn, "--slice", "1"], "has 1 slice"), ([drawn, "--aspect", "depth"], "has no depth")):
         done = context.run([*image, *arguments], expect=2)
