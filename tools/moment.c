@@ -13,24 +13,10 @@
 enum lap_status lap_moment_find(const struct lap_reader *trace, const struct position *at, uint64_t *out_ticket,
                                 char *text, struct position *out)
 {
-    uint64_t packets = lap_reader_summary(trace)->packets, end;
-    struct position_found found;
-    enum lap_status status;
+    enum lap_status status = position_end(trace, at, out_ticket, out);
 
-    position_text(at, text);
-    out->count = 0;
-    if (at->of_packet && at->count == 1 && at->numbers[0] < packets) {
-        *out_ticket = at->numbers[0] + 1;
-        return LAP_OK;
-    }
-    status = position_find(trace, at, &found);
-    if (status != LAP_OK)
-        return status;
-    *out = found.position;
-    position_text(out, text);
-    end = lap_reader_frame_end(trace, found.frame);
-    *out_ticket = found.position.count > POSITION_FRAME ? found.ticket : end < packets ? end : packets;
-    return LAP_OK;
+    position_text(status == LAP_OK && out->count ? out : at, text);
+    return status;
 }
 
 bool lap_object_parse(const char *text, uint32_t *out_type, uint64_t *out_index, char out_name[LAP_OBJECT_NAME_MAX])

@@ -266,3 +266,24 @@ enum lap_status position_find(const struct lap_reader *trace, const struct posit
     position_held_finish(&search.held);
     return status;
 }
+
+enum lap_status position_end(const struct lap_reader *trace, const struct position *at, uint64_t *out_ticket,
+                             struct position *out)
+{
+    uint64_t packets = lap_reader_summary(trace)->packets, end;
+    struct position_found found;
+    enum lap_status status;
+
+    out->count = 0;
+    if (at->of_packet && at->count == 1 && at->numbers[0] < packets) {
+        *out_ticket = at->numbers[0] + 1;
+        return LAP_OK;
+    }
+    status = position_find(trace, at, &found);
+    if (status != LAP_OK)
+        return status;
+    *out = found.position;
+    end = lap_reader_frame_end(trace, found.frame);
+    *out_ticket = found.position.count > POSITION_FRAME ? found.ticket : end < packets ? end : packets;
+    return LAP_OK;
+}
