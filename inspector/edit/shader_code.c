@@ -2,10 +2,8 @@
 #include "inspector/edit/shader_code.h"
 
 #include "base/map.h"
-#include "codegen/support/chain.h"
-#include "codegen/support/walk.h"
-#include "gen_decode.h"
-#include "gen_reflect.h"
+#include "gen_ids.h"
+#include "inspector/analysis/shader_places.h"
 #include "inspector/edit/rewrite.h"
 
 struct changes {
@@ -19,105 +17,64 @@ struct changes {
     enum lap_status status;  /* latched */
 };
 
-static bool give(struct changes *c, const uint32_t **words, size_t *bytes)
+static void see_pipeline(void *user, uint64_t pipeline, const VkPipelineLibraryCreateInfoKHR *libraries)
 {
-    const uint32_t *before = *words;
-
-    if (c->status == LAP_OK && *words)
-        c->status = c->change(c->user, c->arena, words, bytes);
-    c->changed |= *words != before;
-    return *words != before;
+    ((struct changes *)user)->counted = false;
 }
 
-static bool give_module(struct changes *c, VkShaderModuleCreateInfo *info)
+/* Whether it got other code. */
+static bool give(struct changes *c, struct shader_place *place)
 {
-    bool changed = give(c, &info->pCode, &info->codeSize);
-    c->result->modules += changed;
-    return changed;
+    const uint32_t *before = place->words;
+
+    if (c->status == LAP_OK && before)
+        c->status = c->change(c->user, c->arena, &place->words, &place->bytes);
+    c->changed |= place->words != before;
+    return place->words != before;
 }
 
-static void count_pipeline(struct changes *c)
-{
-    c->result->pipelines += !c->counted;
-    c->counted = true;
-}
-
-static void see_stage(struct changes *c, const VkPipelineShaderStageCreateInfo *stage)
-{
-    const VkShaderModuleCreateInfo *own = lap_chain_find(stage->pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
-    uint64_t module = gen_u64_VkShaderModule(stage->module);
-
-    if (module ? lap_map_get(&c->modules, module) != NULL
-               : own && give_module(c, (VkShaderModuleCreateInfo *)(uintptr_t)own))
-        count_pipeline(c);
-    c->result->opaque += !module && !own;
-}
-
-#ifdef VK_EXT_shader_object
-static void see_object(struct changes *c, VkShaderCreateInfoEXT *info)
-{
-    const uint32_t *words = info->pCode;
-
-    if (info->codeType != VK_SHADER_CODE_TYPE_SPIRV_EXT)
-        c->result->opaque++;
-    else if (give(c, &words, &info->codeSize)) {
-        info->pCode = words;
-        c->result->objects++;
-    }
-}
-#endif
-
-static bool begin_struct(void *user, const struct lap_place *place, uint32_t number)
+static void see_place(void *user, struct shader_place *place)
 {
     struct changes *c = user;
-    void *at = (void *)(uintptr_t)place->at;
+    bool changed = give(c, place);
 
-    switch (number) {
-    case GEN_STRUCT_VkGraphicsPipelineCreateInfo:
-    case GEN_STRUCT_VkComputePipelineCreateInfo:
-    case GEN_STRUCT_VkRayTracingPipelineCreateInfoKHR:
-    case GEN_STRUCT_VkRayTracingPipelineCreateInfoNV:
-        c->counted = false;
-        return true;
-    case GEN_STRUCT_VkPipelineShaderStageCreateInfo:
-        see_stage(c, at);
-        return false;
-#ifdef VK_EXT_shader_object
-    case GEN_STRUCT_VkShaderCreateInfoEXT:
-        see_object(c, at);
-        return false;
-#endif
+    switch (place->type) {
+    case GEN_HANDLE_VkShaderModule:
+        c->result->modules += changed;
+        if (changed && place->object && c->status == LAP_OK)
+            c->status = lap_map_put(&c->modules, place->object, c, NULL);
+        return;
+    case GEN_HANDLE_VkPipeline:
+        c->result->modules += changed;
+        c->result->opaque += !place->module && !place->words;
+        changed |= place->module && lap_map_get(&c->modules, place->module);
+        c->result->pipelines += changed && !c->counted;
+        c->counted |= changed;
+        return;
     default:
-        return true;
+        c->result->objects += changed;
+        c->result->opaque += place->words == NULL;
+        return;
     }
 }
 
 static bool wants_code(const void *user, uint32_t command)
 {
-#ifdef VK_EXT_shader_object
-    if (command == GEN_vkCreateShadersEXT)
-        return true;
-#endif
-    return command == GEN_vkCreateShaderModule || command == GEN_vkCreateGraphicsPipelines ||
-           command == GEN_vkCreateComputePipelines || command == GEN_vkCreateRayTracingPipelinesKHR ||
-           command == GEN_vkCreateRayTracingPipelinesNV;
+    const uint16_t *wanted = shader_places_commands;
+
+    while (*wanted && *wanted != command)
+        wanted++;
+    return *wanted != 0;
 }
 
 static enum lap_status see_call(void *user, const struct rewrite_call *call, bool *out_changed)
 {
     struct changes *c = user;
-    const struct lap_visitor visitor = {.begin_struct = begin_struct, .user = c};
+    const struct shader_places_visitor visitor = {.pipeline = see_pipeline, .place = see_place, .user = c};
 
     c->arena = call->arena;
     c->changed = false;
-    if (call->command == GEN_vkCreateShaderModule) {
-        const struct gen_args_vkCreateShaderModule *args = call->args;
-        if (args->pCreateInfo && give_module(c, (VkShaderModuleCreateInfo *)(uintptr_t)args->pCreateInfo) &&
-            args->pShaderModule)
-            c->status = lap_map_put(&c->modules, gen_u64_VkShaderModule(*args->pShaderModule), c, NULL);
-    } else {
-        lap_walk_command(call->command, call->args, false, &visitor);
-    }
+    shader_places_visit(call->command, call->args, &visitor);
     *out_changed = c->changed;
     return c->status;
 }
