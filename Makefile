@@ -110,18 +110,24 @@ SLICE := $(call object,$(wildcard inspector/slice/*.c))
 REPLAYER := $(INSPECTOR) $(call object,$(filter-out replayer/main.c replayer/device/spirv_tools.c,$(wildcard replayer/*.c replayer/*/*.c))) $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
 VERBS := $(patsubst tools/verb_%.c,%,$(wildcard tools/verb_*.c))
 TOOL_NAMES := lapilli $(VERBS:%=lapilli-%)
-TOOL_COMMON := $(call object,$(filter-out tools/verb_%.c tools/lapilli.c,$(wildcard tools/*.c)))
+TOOL_COMMON := $(call object,$(filter-out tools/verb_%.c tools/lapilli.c tools/shader_text.c,$(wildcard tools/*.c)))
 # For tokens of streamed traces; the build does without where it is not.
 NETTLE := $(shell echo 'int main(void) { struct hmac_sha256_ctx c; hmac_sha256_set_key(&c, 0, 0); return 0; }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include nettle/hmac.h -x c -o /dev/null - -lnettle 2> /dev/null && echo -lnettle)
 $(BUILD)/obj/base/keyed_hash.o: ALL_CFLAGS += $(if $(NETTLE),-DLAP_NETTLE)
 LAYER_LIBS := -llz4 -lxxhash -lcjson -lpng -lm $(NETTLE)
 TRACE_LIBS := $(LAYER_LIBS) -lzstd -lseccomp
-# For lapilli-replay --validate-shaders; the build does without where they are not.
+# For lapilli-replay --validate-shaders and lapilli shaders; the build does without where they are not.
 SPIRV_TOOLS := -Wl,-Bstatic -lSPIRV-Tools -lstdc++ -Wl,-Bdynamic -lm
 SPIRV_TOOLS := $(shell echo 'int main(void) { return !spvContextCreate(SPV_ENV_VULKAN_1_0); }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include spirv-tools/libspirv.h -x c -o /dev/null - $(SPIRV_TOOLS) 2> /dev/null && echo '$(SPIRV_TOOLS)')
-$(BUILD)/obj/replayer/device/spirv_tools.o: ALL_CFLAGS += $(if $(SPIRV_TOOLS),-DLAP_SPIRV_TOOLS)
+$(BUILD)/obj/replayer/device/spirv_tools.o $(BUILD)/obj/tools/shader_text.o: ALL_CFLAGS += $(if $(SPIRV_TOOLS),-DLAP_SPIRV_TOOLS)
+# For lapilli shaders --glsl, beside them. It is a shared library, which brings the shared library of C++.
+SPIRV_CROSS := $(shell echo 'int main(void) { return spvc_context_create(0); }' | \
+	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include spirv_cross/spirv_cross_c.h -x c -o /dev/null - -lspirv-cross-c-shared 2> /dev/null && \
+	echo -lspirv-cross-c-shared)
+$(BUILD)/obj/tools/shader_text.o: ALL_CFLAGS += $(if $(SPIRV_CROSS),-DLAP_SPIRV_CROSS)
+SHADER_LIBS := $(SPIRV_CROSS) $(if $(SPIRV_CROSS),$(subst -lstdc++ -Wl$(comma)-Bdynamic,-Wl$(comma)-Bdynamic -lstdc++,$(SPIRV_TOOLS)),$(SPIRV_TOOLS))
 REPLAY_LIBS := $(TRACE_LIBS) -lxcb $(WAYLAND_LIBS) -ldl
 # The layer utilities (settings file; in the older library format tables, too) are C++ with a C face: linked into the layer, their
 # symbols hidden. libVulkanLayerSettings, where there is one, else its predecessor.
@@ -235,6 +241,8 @@ $(BUILD)/bin/lapilli-replay: $(call object,replayer/main.c replayer/device/spirv
 $(BUILD)/bin/lapilli: $(call object,tools/lapilli.c)
 $(foreach v,$(VERBS),$(eval $(BUILD)/bin/lapilli-$(v): $(call object,tools/verb_$(v).c)))
 $(BUILD)/bin/lapilli-trim: $(SLICE)
+$(BUILD)/bin/lapilli-shaders: $(call object,tools/shader_text.c)
+$(BUILD)/bin/lapilli-shaders: TRACE_LIBS := $(SHADER_LIBS) $(TRACE_LIBS)
 $(TOOL_NAMES:%=$(BUILD)/bin/%): $(TOOL_COMMON) $(COMMON) $(INSPECTOR)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -332,7 +340,7 @@ INSTRUMENTED = BUILD=$(BUILD)/asan CC="$(CLANG)" SANITIZE=address,undefined,fuzz
 	CFLAGS="-O1 -gline-tables-only -fno-sanitize=pointer-overflow"
 # Programs are not linked with what they load, so the layer finds the sanitizers' runtime only in instrumented ones: those of
 # tests/apps. Real programs (vkcube) are left out, and the cases that start others or count what a process has.
-ASAN_CASES := ^(unit|replay/(?!swiftshader|vkcube)|incoherent/replay/(incoherent|suballoc|stores)|contract/(a-mismatch|a-file-that-is-no-trace|a-screenshot-folder)|torture/damage|trim/(what|cut/(churn|compute|depth|descriptors|modern|multi|nested|queues))|draws/(what|a-|cut/(ends|modern))|(after|experiments)/(modern|triangle|a-|damage|everything|what|where)|pictures/(ranges|unread$$)|transforms/(shaders|triangle$$))
+ASAN_CASES := ^(unit|replay/(?!swiftshader|vkcube)|incoherent/replay/(incoherent|suballoc|stores)|contract/(a-mismatch|a-file-that-is-no-trace|a-screenshot-folder)|torture/damage|trim/(what|cut/(churn|compute|depth|descriptors|modern|multi|nested|queues))|draws/(what|a-|cut/(ends|modern))|(after|experiments)/(modern|triangle|a-|damage|everything|what|where)|pictures/(ranges|unread$$)|transforms/(shaders|triangle$$)|shaders/(a-|glsl|what|modern$$|dynamic-libraries))
 check-asan: ## unit tests and recorded and replayed programs with AddressSanitizer and UndefinedBehaviorSanitizer
 	scripts/install-deps.sh build check fuzz
 	+$(MAKE) $(INSTRUMENTED) test-programs

@@ -242,6 +242,7 @@ static VkPipeline create_pipeline(const struct renderer *r, VkPipelineLayout lay
         .dynamic = states,
         .dynamic_count = r->dynamic_state ? COUNT_OF(states) : 0,
     };
+    set_name(r, VK_OBJECT_TYPE_SHADER_MODULE, (uint64_t)info.fragment, "four quarters");
     VkPipeline pipeline = app_graphics_pipeline(r->app, &info);
     vkDestroyShaderModule(r->app->device, info.vertex, NULL);
     vkDestroyShaderModule(r->app->device, info.fragment, NULL);

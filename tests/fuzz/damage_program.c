@@ -16,6 +16,7 @@
 #include "replayer/device/shader_validation.h"
 #include "tests/fuzz/driver.h"
 #include "tests/fuzz/forge.h"
+#include "tools/shader_text.h"
 #include "trace/chunk.h"
 #include "trace/reader.h"
 #include "trace/rewrite.h"
@@ -31,6 +32,7 @@ int info_main(int argc, char **argv);
 int print_main(int argc, char **argv);
 int tree_main(int argc, char **argv);
 int draws_main(int argc, char **argv);
+int shaders_main(int argc, char **argv);
 int state_main(int argc, char **argv);
 int compress_main(int argc, char **argv);
 int replay_main(int argc, char **argv);
@@ -38,10 +40,11 @@ void stay_outside(void);
 void stay_outside(void) {}
 
 const replay_spirv_judge replay_spirv_tools = NULL;
+const lap_shader_text_fn lap_shader_spirv = NULL, lap_shader_glsl = NULL;
 
 static char new_file[40]; /* of compress, in the folder where this runs */
 
-enum program { INFO, INFO_JSON, PRINT, PRINT_JSON, TREE, DRAWS, STATE, CHECK, COMPRESS };
+enum program { INFO, INFO_JSON, PRINT, PRINT_JSON, TREE, DRAWS, SHADERS, STATE, CHECK, COMPRESS };
 
 static const struct {
     int (*main)(int argc, char **argv);
@@ -53,13 +56,14 @@ static const struct {
     [PRINT_JSON] = {print_main, {"lapilli-print", "--json"}},
     [TREE] = {tree_main, {"lapilli-tree", "--color=never", "--depth=99"}},
     [DRAWS] = {draws_main, {"lapilli-draws", "--json", "--state"}},
+    [SHADERS] = {shaders_main, {"lapilli-shaders", "--json"}},
     [STATE] = {state_main, {"lapilli-state", "--color=never", "--at=1"}},
     [CHECK] = {replay_main, {"lapilli-replay", "--check", "--sandbox=off"}},
     [COMPRESS] = {compress_main, {"lapilli-compress", "--sandbox=off", "--quiet", "--level", "1", "-o", new_file}},
 };
 
 const char *const damage_program_names[DAMAGE_PROGRAMS] = {"info",  "info --json", "print", "print --json", "tree",
-                                                           "draws", "state",       "check", "compress"};
+                                                           "draws", "shaders",     "state", "check",        "compress"};
 
 /* Exit statuses of all of them, and of lapilli check. */
 enum { GOOD, FAILED, USAGE, NO_TRACE, INCOMPLETE };

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DAMAGE_PROGRAMS 9u
+#define DAMAGE_PROGRAMS 10u
 extern const char *const damage_program_names[DAMAGE_PROGRAMS];
 
 enum damage_result { DAMAGE_SAME, DAMAGE_SHORTER, DAMAGE_REFUSED, DAMAGE_UNSEEN, DAMAGE_RESULTS };

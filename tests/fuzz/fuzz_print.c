@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lapilli print, info, tree, draws, state and memory, as text and as JSON, of a whole trace, and of one with calls in
+/* lapilli print, info, tree, draws, shaders, state and memory, as text and as JSON, of a whole trace, and of one with calls in
  * flight in its tail file (tests/fuzz/tail.h says what such an input is). */
 #include <getopt.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include "tests/fuzz/forge.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tail.h"
+#include "tools/shader_text.h"
 #include "trace/tail.h"
 
 _Static_assert(LAP_TAIL_HEADER_BYTES % LAP_TAIL_ENTRY_ALIGN == 0, "the list begins where entries can");
@@ -19,8 +20,12 @@ int print_main(int argc, char **argv);
 int info_main(int argc, char **argv);
 int tree_main(int argc, char **argv);
 int draws_main(int argc, char **argv);
+int shaders_main(int argc, char **argv);
 int state_main(int argc, char **argv);
 int memory_main(int argc, char **argv);
+
+/* Without SPIRV-Tools and SPIRV-Cross, which have fuzz tests of their own. */
+const lap_shader_text_fn lap_shader_spirv = NULL, lap_shader_glsl = NULL;
 
 /* Instead of lap_calls_enter_sandbox: libFuzzer writes what it finds. */
 void stay_outside(void);
@@ -86,6 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
                                       {tree_main, {"--json", "--depth=99"}, NULL},
                                       {draws_main, {"--no-header"}, NULL},
                                       {draws_main, {"--json", "--state"}, NULL},
+                                      {shaders_main, {"--no-header"}, NULL},
+                                      {shaders_main, {"--json", "--at=1"}, NULL},
                                       {state_main, {"--at=1.1.1.5"}, NULL},
                                       {state_main, {"--at=1"}, NULL},
                                       {state_main, {"--json", "--at=1"}, NULL},
@@ -105,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
     /* 2: the trace has no such position or object. */
     FUZZ_CHECK(code == 0 || code == 3 || code == 4 ||
-               (code == 2 && (way->program == state_main || way->program == memory_main)));
+               (code == 2 && (way->program == state_main || way->program == memory_main || way->program == shaders_main)));
     if (list && path)
         tail_remove();
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shaders by the first digits of a hash that others have, too. */
 #include "inspector/edit/replace_shader.h"
-
+#include "inspector/state/shader_list.h"
 #include "tests/unit/sample_trace.h"
 #include "trace/hash.h"
 
@@ -39,6 +39,34 @@ static void find(uint32_t one[7], uint32_t other[7])
     CHECK(lap_hash64(one, 28) >> 32 == lap_hash64(other, 28) >> 32);
 }
 
+static enum lap_status compare(void *user, const struct shader_code *code, const void *data)
+{
+    CHECK_EQ_U64(code->bytes, 28);
+    CHECK(memcmp(data, user, 28) == 0);
+    return LAP_OK;
+}
+
+/* The list takes fewer digits, and has the same answers. */
+static void look_at_list(const struct lap_reader *trace, uint32_t codes[2][7])
+{
+    const struct shader_wish wish = {.last = 0};
+    const struct shader_code *code;
+    struct shader_list *list;
+    char digits[17];
+
+    CHECK_EQ_INT(shader_list_find(trace, &wish, &list), LAP_OK);
+    snprintf(digits, sizeof digits, "%016llx", (unsigned long long)lap_hash64(codes[1], 28));
+    CHECK_EQ_INT(shader_list_choose(list, digits, &code), LAP_OK);
+    CHECK_EQ_U64(code->use_count, 1);
+    CHECK_EQ_U64(code->uses[0].object, 2);
+    CHECK_EQ_INT(shader_list_give(list, trace, code, compare, codes[1]), LAP_OK);
+    for (digits[8] = 0; strlen(digits) >= 4; digits[strlen(digits) - 1] = 0) {
+        CHECK_EQ_INT(shader_list_choose(list, digits, &code), LAP_ERROR_ARGUMENT);
+        CHECK(strstr(lap_error_message(), "is ambiguous") != NULL);
+    }
+    shader_list_free(&list);
+}
+
 UNIT_TEST(a_hash_of_two_shaders_is_ambiguous)
 {
     static const uint32_t better[7] = {0x07230203, 0x00010000, 7, 1, 0, 2u << 16 | 17, 0};
@@ -72,6 +100,7 @@ UNIT_TEST(a_hash_of_two_shaders_is_ambiguous)
     CHECK_EQ_U64(result.modules, 1);
     shader.hash = 1;
     CHECK_EQ_INT(edit_replace_shaders(trace, &shader, 1, edits, &result), LAP_ERROR_ARGUMENT);
+    look_at_list(trace, codes);
     lap_edits_destroy(&edits);
     lap_reader_close(&trace);
     sample_finish(&sample);

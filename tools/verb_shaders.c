@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* lapilli-shaders: lists the code of a trace's shaders, shows one as text, writes it, or searches in all. */
+#include <ctype.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inspector/position/find.h"
+#include "tools/calls.h"
+#include "tools/progress.h"
+#include "tools/sandboxed_work.h"
+#include "tools/shader_text.h"
+#include "tools/shaders_print.h"
+#include "tools/tool.h"
+#include "trace/output.h"
+
+#define PROGRAM      "lapilli-shaders"
+#define LEAST_DIGITS 4u
+
+static const char help[] =
+    "usage: lapilli shaders [options] FILE [HASH]\n"
+    "Lists the code of a trace's shaders, each different one in a line. With HASH, the first digits of one, at least "
+    "4:\n"
+    "what uses it, and its SPIR-V as text. Columns are separated by tabs; '-' stands for nothing.\n"
+    "\n"
+    "  hash       of the code, as lapilli print has it and replay --replace-shader takes it\n"
+    "  code       spirv; or binary: of a driver, in a shader object\n"
+    "  bytes\n"
+    "  stages     STAGE:ENTRY, as pipelines and shader objects use it\n"
+    "  names      debug names of its modules and shader objects\n"
+    "  modules    VkShaderModule:N, and so on, separated by commas\n"
+    "  objects    VkShaderEXT:N\n"
+    "  inline     pipelines whose creation has the code itself\n"
+    "  pipelines  all that use it; 'VkPipeline:2 via VkPipeline:1' has it from a library\n"
+    "\n"
+    "  --glsl            as GLSL instead, by SPIRV-Cross\n"
+    "  -o, --output NEW  write the code of HASH into a new file, as it is (.spv)\n"
+    "  --search TEXT     the lines of all shaders that have TEXT, as HASH:LINE: text of the line. LINE is in the "
+    "SPIR-V,\n"
+    "                    or with --glsl in the GLSL; 0 is a debug name or an entry point\n"
+    "  --ignore-case     for --search: capital and small letters are alike\n"
+    "  --at POSITION     only of objects that live there (lapilli state)\n"
+    "  --pipeline OBJECT only what this one uses: VkPipeline:N\n"
+    "  --no-header       leave out the line with the names of the columns\n"
+    "  --json            one JSON object\n"
+    "  --help            this text\n"
+    "\n"
+    "Exit status: 0; 1 out of memory, output failed, or a shader has no text; 2 wrong usage, the trace has no such\n"
+    "shader, position or pipeline, or this build lacks the library; 3 no readable trace; 4 the trace is incomplete.\n";
+
+struct job {
+    struct position at; /* count 0: all of the trace */
+    uint64_t pipeline;  /* 0: all */
+    const char *path, *hash, *output;
+    struct lap_shaders_search search; /* wanted NULL: none */
+    bool glsl, header, json;
+    int fd; /* of output */
+    struct lap_shaders_view view;
+    bool has_failed; /* a shader has no text */
+};
+
+static int usage(const char *what)
+{
+    fprintf(stderr, PROGRAM ": %s. Try 'lapilli shaders --help'.\n", what);
+    return LAP_TOOL_USAGE;
+}
+
+static bool parse_pipeline(const char *text, uint64_t *out)
+{
+    static const char type[] = "VkPipeline:";
+    char *end;
+
+    if (strncmp(text, type, strlen(type)) != 0 || !isdigit((unsigned char)text[strlen(type)]))
+        return false;
+    *out = strtoull(text + strlen(type), &end, 10);
+    return !*end && *out;
+}
+
+static int check(const struct job *job)
+{
+    size_t digits = job->hash ? strspn(job->hash, "0123456789abcdefABCDEF") : 0;
+
+    if (job->hash && (job->hash[digits] || digits < LEAST_DIGITS || digits > SHADER_HASH_DIGITS))
+        return usage("HASH is 4 to 16 digits of the hash of a shader's code");
+    if (job->hash && job->search.wanted)
+        return usage("--search is for all shaders");
+    if (job->search.ignore_case && !job->search.wanted)
+        return usage("--ignore-case is for --search");
+    if (job->output && !job->hash)
+        return usage("-o is for the code of one HASH");
+    if (job->output && (job->glsl || job->json))
+        return usage("-o writes the code as it is, so --glsl and --json are not for it");
+    if (job->glsl && !job->hash && !job->search.wanted)
+        return usage("--glsl is for one HASH, or for --search");
+    if (job->glsl && !lap_shader_glsl)
+        return usage("--glsl: this lapilli-shaders was built without SPIRV-Cross, or SPIRV-Tools (Debian's "
+                     "libspirv-cross-c-shared-dev and spirv-tools)");
+    if ((job->search.wanted || (job->hash && !job->output)) && !lap_shader_spirv)
+        return usage("this lapilli-shaders was built without SPIRV-Tools (Debian's spirv-tools), so shaders have no "
+                     "text; -o writes their code");
+    return -1;
+}
+
+/* Fills *job, or returns an exit status, which is not negative. */
+static int parse(int argc, char **argv, struct job *job)
+{
+    static const struct option longs[] = {
+        {"glsl", no_argument, NULL, 'g'},         {"output", required_argument, NULL, 'o'},
+        {"search", required_argument, NULL, 's'}, {"ignore-case", no_argument, NULL, 'i'},
+        {"at", required_argument, NULL, 'a'},     {"pipeline", required_argument, NULL, 'p'},
+        {"no-header", no_argument, NULL, 'n'},    {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    int option;
+
+    *job = (struct job){.header = true};
+    while ((option = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
+        switch (option) {
+        case 'g':
+            job->glsl = true;
+            break;
+        case 'o':
+            job->output = optarg;
+            break;
+        case 's':
+            if (!*optarg)
+                return usage("--search wants a text");
+            job->search.wanted = optarg;
+            break;
+        case 'i':
+            job->search.ignore_case = true;
+            break;
+        case 'a':
+            if (position_parse(optarg, &job->at) != LAP_OK)
+                return usage(lap_error_message());
+            break;
+        case 'p':
+            if (!parse_pipeline(optarg, &job->pipeline))
+                return usage("--pipeline wants VkPipeline:NUMBER");
+            break;
+        case 'n':
+            job->header = false;
+            break;
+        case 'j':
+            job->json = true;
+            break;
+        case 'h':
+            return lap_tool_help(PROGRAM, help);
+        default:
+            return usage("wrong usage");
+        }
+    }
+    if (optind + 1 != argc && optind + 2 != argc)
+        return usage(optind < argc ? "one FILE and one HASH at a time" : "a FILE is missing");
+    job->path = argv[optind];
+    job->hash = argv[optind + 1]; /* or NULL */
+    return check(job);
+}
+
+/* ---- what is shown ---- */
+
+static enum lap_status output_status(void)
+{
+    return ferror(stdout) ? lap_fail(LAP_ERROR_IO, "the output can't be written") : LAP_OK;
+}
+
+static void show_list(const struct job *job)
+{
+    size_t count;
+    const struct shader_code *codes = shader_list_codes(job->view.list, &count);
+
+    if (job->json)
+        fputs("{\"shaders\": [", stdout);
+    else if (job->header)
+        lap_shaders_header(&job->view);
+    for (size_t i = 0; i < count && !ferror(stdout); i++) {
+        fputs(!job->json ? "" : i ? ",\n" : "\n", stdout);
+        lap_shaders_row(&job->view, &codes[i]);
+    }
+    fputs(job->json ? "\n]}\n" : "", stdout);
+}
+
+/* *out: NULL where there is none, which is said. */
+static enum lap_status text_of(struct job *job, const struct shader_code *code, const void *data, char **out)
+{
+    enum lap_status status = LAP_OK;
+
+    *out = NULL;
+    if (!code->is_binary)
+        status = (job->glsl ? lap_shader_glsl : lap_shader_spirv)(data, code->bytes, out);
+    else if (job->hash)
+        status = lap_fail(LAP_ERROR_UNSUPPORTED, "it is a driver's code; -o writes it");
+    if (status != LAP_ERROR_UNSUPPORTED)
+        return status;
+    fprintf(stderr, PROGRAM ": %016" PRIx64 ": %s\n", code->hash, lap_error_message());
+    job->has_failed = true;
+    return LAP_OK;
+}
+
+static enum lap_status search_in(void *user, const struct shader_code *code, const void *data)
+{
+    struct job *job = user;
+    char *text;
+    enum lap_status status = text_of(job, code, data, &text);
+
+    if (status == LAP_OK)
+        lap_shaders_found(&job->view, code, text, &job->search);
+    free(text);
+    return status == LAP_OK ? output_status() : status;
+}
+
+static enum lap_status search(struct job *job, const struct lap_reader *trace)
+{
+    enum lap_status status;
+
+    fputs(job->json ? "{\"matches\": [\n" : "", stdout);
+    status = shader_list_give(job->view.list, trace, NULL, search_in, job);
+    fputs(job->json ? "\n]}\n" : "", stdout);
+    if (status == LAP_OK && !job->search.found)
+        fprintf(stderr, PROGRAM ": %s: no shader has '%s'\n", job->path, job->search.wanted);
+    return status;
+}
+
+static enum lap_status show_one(void *user, const struct shader_code *code, const void *data)
+{
+    struct job *job = user;
+    char *text;
+    enum lap_status status = text_of(job, code, data, &text);
+
+    if (status == LAP_OK)
+        lap_shaders_one(&job->view, code, data, text, job->glsl);
+    free(text);
+    return status;
+}
+
+static enum lap_status write_one(void *user, const struct shader_code *code, const void *data)
+{
+    const struct job *job = user;
+    FILE *file = fdopen(job->fd, "wb");
+    bool written = file && fwrite(data, 1, code->bytes, file) == code->bytes;
+
+    written = file && fclose(file) == 0 && written;
+    return written ? LAP_OK : lap_fail(LAP_ERROR_IO, "%s can't be written", job->output);
+}
+
+static enum lap_status show(struct job *job, const struct lap_reader *trace)
+{
+    const struct shader_code *code;
+    enum lap_status status;
+
+    if (job->search.wanted)
+        return search(job, trace);
+    if (!job->hash) {
+        show_list(job);
+        return LAP_OK;
+    }
+    status = shader_list_choose(job->view.list, job->hash, &code);
+    return status == LAP_OK ? shader_list_give(job->view.list, trace, code, job->output ? write_one : show_one, job)
+                            : status;
+}
+
+/* An error may come behind what was shown. */
+static enum lap_status read_and_show(struct job *job, const struct lap_reader *trace)
+{
+    struct lap_progress progress;
+    struct shader_wish wish = {.pipeline = job->pipeline, .progress = lap_progress_show, .user = &progress};
+    struct shader_list *list = NULL;
+    struct position position;
+    char damage[1536];
+    enum lap_status status = job->at.count ? position_end(trace, &job->at, &wish.last, &position) : LAP_OK, shown;
+
+    if (status != LAP_OK)
+        return status;
+    lap_progress_begin(&progress, "reading", false);
+    status = shader_list_find(trace, &wish, &list);
+    lap_progress_clear(&progress);
+    if (!list)
+        return status;
+    snprintf(damage, sizeof damage, "%s", lap_error_message());
+    job->view = (struct lap_shaders_view){.out = stdout, .list = list, .json = job->json};
+    shown = show(job, trace);
+    shader_list_free(&list);
+    return shown != LAP_OK ? shown : status != LAP_OK ? lap_fail(status, "%s", damage) : LAP_OK;
+}
+
+static int work(void *argument)
+{
+    struct job *job = argument;
+    struct lap_reader *trace;
+    enum lap_status status = lap_reader_open(job->path, NULL, &trace);
+    int code;
+
+    if (status != LAP_OK)
+        return lap_calls_report_open(PROGRAM, job->path, status);
+    status = read_and_show(job, trace);
+    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
+    if (code == LAP_TOOL_OK && !ferror(stdout)) /* else its reader went */
+        code = lap_calls_report_end(PROGRAM, job->path, trace, status);
+    lap_reader_close(&trace);
+    return code == LAP_TOOL_OK && job->has_failed ? LAP_TOOL_FAILED : code;
+}
+
+/* The new file is open before the sandbox, which would not let it be made or removed. */
+static int work_with_file(struct job *job)
+{
+    int code;
+
+    if (lap_output_open(job->output, &job->fd) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        return LAP_TOOL_FAILED;
+    }
+    code = lap_sandboxed_work(PROGRAM, LAP_SANDBOX_WISH_AUTO, work, job);
+    close(job->fd);
+    if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE)
+        (void)unlink(job->output);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct job job;
+    int code = parse(argc, argv, &job);
+
+    if (code >= 0)
+        return code;
+    if (job.output)
+        return work_with_file(&job);
+    lap_calls_enter_sandbox();
+    return work(&job);
+}
