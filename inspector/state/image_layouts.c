@@ -5,31 +5,35 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/array.h"
 #include "base/map.h"
 #include "codegen/support/chain.h"
 #include "codegen/support/texels.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "gen_renamed.h"
+#include "inspector/position/held.h"
+#include "inspector/state/submit_steps.h"
 
 #define ARENA_BYTES       ((size_t)1 << 30)
 #define MOST_SUBRESOURCES (1u << 16) /* of an image; more than devices have */
-#define MOST_DEPTH        32u        /* of nested command buffers */
-#define MOST_EXECUTED     (1u << 16) /* command buffers, by one that is submitted */
+#define MOST_OF_ALL       (1u << 24) /* subresources */
 
-/* The effect of a command on an image, or the execution of a secondary command buffer. */
-struct step {
-    uint64_t object; /* an image, or a command buffer */
-    bool executes;
-    VkImageLayout layout;
-    uint32_t from_family, to_family;
-    VkImageSubresourceRange range;
+enum step_kind {
+    STEP_LAYOUT,  /* of an image */
+    STEP_SUBPASS, /* the attachments of a subpass */
+    STEP_END      /* of a render pass */
 };
 
-struct steps { /* of a block */
-    struct step *at;
-    size_t count, capacity;
+/* The effect of a command. */
+struct step {
+    enum step_kind kind;
+    VkImageLayout layout;
+    uint64_t image;
+    uint32_t from_family, to_family;
+    VkImageSubresourceRange range;
+    const struct pass *pass;
+    const struct views *views;
+    uint32_t subpass;
 };
 
 struct view {
@@ -42,27 +46,41 @@ struct views { /* of a framebuffer */
     uint64_t at[];
 };
 
-struct pass { /* of a render pass: final layouts, and those of stencil */
+struct layouts { /* of an attachment; of its stencil, too */
+    uint32_t attachment;
+    VkImageLayout layout, stencil;
+};
+
+struct subpass {
     uint32_t count;
-    struct {
-        VkImageLayout layout, stencil;
-    } at[];
+    const struct layouts *at;
+};
+
+struct pass {
+    uint32_t count, subpass_count;
+    struct layouts *at; /* the final ones */
+    struct subpass *subpasses;
 };
 
 struct queue {
     uint32_t family;
 };
 
+struct swapchain {
+    VkImageCreateInfo info; /* of its images */
+};
+
 struct image_layouts {
     struct lap_arena arena; /* holds the values of all maps */
-    struct lap_map images, views, framebuffers, passes, queues, blocks;
-    struct lap_map commands; /* struct steps, of a command buffer as it is now */
-    struct steps *block;     /* that is visited */
-    uint64_t block_number;
-    uint64_t queue;    /* the last one that was seen */
-    bool has_several;  /* queues */
-    uint32_t executed; /* in the current submit */
-    bool lost;         /* the layouts can't be followed any more */
+    struct lap_map images, views, framebuffers, passes, queues, swapchains;
+    struct submit_steps steps;
+    const struct views *attached; /* in the block that is visited: since its last beginning of a render pass */
+    const struct pass *pass;
+    uint32_t subpass;
+    uint32_t subresources; /* of all images */
+    uint64_t queue;        /* the last one that was seen */
+    bool has_several;      /* queues */
+    bool lost;             /* the layouts can't be followed any more */
 };
 
 /* ---- creation ---- */
@@ -74,10 +92,10 @@ struct image_layouts *image_layouts_create(void)
     if (!l)
         return NULL;
     lap_arena_init(&l->arena, ARENA_BYTES);
-    struct lap_map *const maps[] = {&l->images, &l->views,  &l->framebuffers, &l->passes,
-                                    &l->queues, &l->blocks, &l->commands};
+    struct lap_map *const maps[] = {&l->images, &l->views, &l->framebuffers, &l->passes, &l->queues, &l->swapchains};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         lap_map_init(maps[i]);
+    submit_steps_init(&l->steps, &l->arena);
     return l;
 }
 
@@ -87,22 +105,15 @@ static void free_image(void *user, uint64_t index, void *image)
     free(((struct image_layout *)image)->subresources);
 }
 
-static void free_steps(void *user, uint64_t number, void *steps)
-{
-    (void)user, (void)number;
-    free(((struct steps *)steps)->at);
-}
-
 void image_layouts_destroy(struct image_layouts *l)
 {
     if (!l)
         return;
     lap_map_each(&l->images, free_image, NULL);
-    lap_map_each(&l->blocks, free_steps, NULL);
-    struct lap_map *const maps[] = {&l->images, &l->views,  &l->framebuffers, &l->passes,
-                                    &l->queues, &l->blocks, &l->commands};
+    struct lap_map *const maps[] = {&l->images, &l->views, &l->framebuffers, &l->passes, &l->queues, &l->swapchains};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         lap_map_finish(maps[i]);
+    submit_steps_finish(&l->steps);
     lap_arena_finish(&l->arena);
     free(l);
 }
@@ -120,23 +131,65 @@ static enum lap_status put(struct image_layouts *l, struct lap_map *map, uint64_
 
 /* ---- objects ---- */
 
-static enum lap_status see_image(struct image_layouts *l, const struct gen_args_vkCreateImage *a)
+static enum lap_status add_image(struct image_layouts *l, VkImage handle, const VkImageCreateInfo *info,
+                                 bool is_presentable)
 {
     struct image_layout *image;
+    enum lap_status status;
     void *value;
 
-    if (!a->pCreateInfo || !a->pImage || !*a->pImage || lap_map_get(&l->images, gen_u64_VkImage(*a->pImage)))
+    if (!handle || lap_map_get(&l->images, gen_u64_VkImage(handle)))
         return LAP_OK;
-    if (put(l, &l->images, gen_u64_VkImage(*a->pImage), sizeof *image, &value) != LAP_OK)
-        return LAP_ERROR_MEMORY;
+    status = put(l, &l->images, gen_u64_VkImage(handle), sizeof *image, &value);
+    if (status != LAP_OK)
+        return status;
     image = value;
-    image->info = *a->pCreateInfo;
+    image->info = *info;
     image->info.pNext = NULL;
     image->info.pQueueFamilyIndices = NULL;
     image->aspects = lap_texels_aspects(image->info.format);
-    image->is_presentable =
-        lap_chain_find(a->pCreateInfo->pNext, VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR) != NULL;
+    image->is_presentable = is_presentable;
     return LAP_OK;
+}
+
+static enum lap_status see_image(struct image_layouts *l, const struct gen_args_vkCreateImage *a)
+{
+    if (!a->pCreateInfo || !a->pImage)
+        return LAP_OK;
+    return add_image(l, *a->pImage, a->pCreateInfo,
+                     lap_chain_find(a->pCreateInfo->pNext, VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR) != NULL);
+}
+
+static enum lap_status see_swapchain(struct image_layouts *l, const struct gen_args_vkCreateSwapchainKHR *a)
+{
+    const VkSwapchainCreateInfoKHR *info = a->pCreateInfo;
+    enum lap_status status;
+    void *value;
+
+    if (!info || !a->pSwapchain || !*a->pSwapchain)
+        return LAP_OK;
+    status = put(l, &l->swapchains, gen_u64_VkSwapchainKHR(*a->pSwapchain), sizeof(struct swapchain), &value);
+    if (status == LAP_OK)
+        ((struct swapchain *)value)->info =
+            (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                .imageType = VK_IMAGE_TYPE_2D,
+                                .format = info->imageFormat,
+                                .extent = {info->imageExtent.width, info->imageExtent.height, 1},
+                                .mipLevels = 1,
+                                .arrayLayers = info->imageArrayLayers,
+                                .samples = VK_SAMPLE_COUNT_1_BIT,
+                                .usage = info->imageUsage};
+    return status;
+}
+
+static enum lap_status see_swapchain_images(struct image_layouts *l, const struct gen_args_vkGetSwapchainImagesKHR *a)
+{
+    const struct swapchain *swapchain = lap_map_get(&l->swapchains, gen_u64_VkSwapchainKHR(a->swapchain));
+    enum lap_status status = LAP_OK;
+
+    for (uint32_t i = 0; swapchain && a->pSwapchainImages && i < *a->pSwapchainImageCount && status == LAP_OK; i++)
+        status = add_image(l, a->pSwapchainImages[i], &swapchain->info, true);
+    return status;
 }
 
 static enum lap_status see_view(struct image_layouts *l, const struct gen_args_vkCreateImageView *a)
@@ -152,69 +205,159 @@ static enum lap_status see_view(struct image_layouts *l, const struct gen_args_v
     return status;
 }
 
+static struct views *new_views(struct image_layouts *l, uint32_t count, const VkImageView *views)
+{
+    struct views *copy = lap_arena_zalloc(&l->arena, 1, sizeof *copy + count * sizeof copy->at[0], 8);
+
+    for (uint32_t i = 0; copy && i < count; i++)
+        copy->at[i] = gen_u64_VkImageView(views[i]);
+    if (copy)
+        copy->count = count;
+    return copy;
+}
+
 static enum lap_status see_framebuffer(struct image_layouts *l, const struct gen_args_vkCreateFramebuffer *a)
 {
     const VkFramebufferCreateInfo *info = a->pCreateInfo;
     struct views *views;
-    enum lap_status status;
-    void *value;
 
     if (!info || !info->pAttachments || !a->pFramebuffer || !*a->pFramebuffer)
         return LAP_OK;
-    status = put(l, &l->framebuffers, gen_u64_VkFramebuffer(*a->pFramebuffer),
-                 sizeof *views + info->attachmentCount * sizeof views->at[0], &value);
-    if (status != LAP_OK)
-        return status;
-    views = value;
-    views->count = info->attachmentCount;
-    for (uint32_t i = 0; i < info->attachmentCount; i++)
-        views->at[i] = gen_u64_VkImageView(info->pAttachments[i]);
-    return LAP_OK;
+    views = new_views(l, info->attachmentCount, info->pAttachments);
+    return views ? lap_map_put(&l->framebuffers, gen_u64_VkFramebuffer(*a->pFramebuffer), views, NULL) : no_memory();
 }
 
-static enum lap_status put_pass(struct image_layouts *l, const VkRenderPass *handle, uint32_t count, struct pass **out)
+/* ---- render passes ---- */
+
+static struct pass *new_pass(struct image_layouts *l, const VkRenderPass *handle, uint32_t count,
+                             uint32_t subpass_count)
 {
-    enum lap_status status;
+    struct pass *pass;
     void *value;
 
-    *out = NULL;
-    if (!handle || !*handle)
-        return LAP_OK;
-    status = put(l, &l->passes, gen_u64_VkRenderPass(*handle), sizeof **out + count * sizeof(*out)->at[0], &value);
-    if (status != LAP_OK)
-        return status;
-    *out = value;
-    (*out)->count = count;
-    return LAP_OK;
+    if (put(l, &l->passes, gen_u64_VkRenderPass(*handle), sizeof *pass, &value) != LAP_OK)
+        return NULL;
+    pass = value;
+    pass->at = lap_arena_zalloc(&l->arena, (size_t)count + 1, sizeof *pass->at, 8);
+    pass->subpasses = lap_arena_zalloc(&l->arena, (size_t)subpass_count + 1, sizeof *pass->subpasses, 8);
+    if (!pass->at || !pass->subpasses)
+        return NULL;
+    pass->count = count;
+    pass->subpass_count = subpass_count;
+    return pass;
+}
+
+/* most: of attachments that may be added. */
+static struct layouts *new_subpass(struct image_layouts *l, struct subpass *subpass, size_t most)
+{
+    struct layouts *at = lap_arena_zalloc(&l->arena, most + 1, sizeof *at, 8);
+    subpass->at = at;
+    return at;
+}
+
+static void add_reference(struct subpass *subpass, struct layouts *at, const VkAttachmentReference *reference)
+{
+    if (reference && reference->attachment != VK_ATTACHMENT_UNUSED)
+        at[subpass->count++] = (struct layouts){reference->attachment, reference->layout, reference->layout};
+}
+
+static void add_reference2(struct subpass *subpass, struct layouts *at, const VkAttachmentReference2 *reference)
+{
+    const VkAttachmentReferenceStencilLayout *stencil =
+        reference ? lap_chain_find(reference->pNext, VK_STRUCTURE_TYPE_ATTACHMENT_REFERENCE_STENCIL_LAYOUT) : NULL;
+
+    if (reference && reference->attachment != VK_ATTACHMENT_UNUSED)
+        at[subpass->count++] = (struct layouts){reference->attachment, reference->layout,
+                                                stencil ? stencil->stencilLayout : reference->layout};
+}
+
+static bool describe_subpass(struct image_layouts *l, struct subpass *subpass, const VkSubpassDescription *info,
+                             const VkRenderPassFragmentDensityMapCreateInfoEXT *map)
+{
+    struct layouts *at =
+        new_subpass(l, subpass, (size_t)info->inputAttachmentCount + (size_t)2 * info->colorAttachmentCount + 2);
+
+    if (!at)
+        return false;
+    for (uint32_t i = 0; info->pInputAttachments && i < info->inputAttachmentCount; i++)
+        add_reference(subpass, at, &info->pInputAttachments[i]);
+    for (uint32_t i = 0; info->pColorAttachments && i < info->colorAttachmentCount; i++)
+        add_reference(subpass, at, &info->pColorAttachments[i]);
+    for (uint32_t i = 0; info->pResolveAttachments && i < info->colorAttachmentCount; i++)
+        add_reference(subpass, at, &info->pResolveAttachments[i]);
+    add_reference(subpass, at, info->pDepthStencilAttachment);
+    add_reference(subpass, at, map ? &map->fragmentDensityMapAttachment : NULL);
+    return true;
+}
+
+static bool describe_subpass2(struct image_layouts *l, struct subpass *subpass, const VkSubpassDescription2 *info,
+                              const VkRenderPassFragmentDensityMapCreateInfoEXT *map)
+{
+    const VkSubpassDescriptionDepthStencilResolve *resolve =
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_DEPTH_STENCIL_RESOLVE);
+    const VkFragmentShadingRateAttachmentInfoKHR *rate =
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_FRAGMENT_SHADING_RATE_ATTACHMENT_INFO_KHR);
+    struct layouts *at =
+        new_subpass(l, subpass, (size_t)info->inputAttachmentCount + (size_t)2 * info->colorAttachmentCount + 4);
+
+    if (!at)
+        return false;
+    for (uint32_t i = 0; info->pInputAttachments && i < info->inputAttachmentCount; i++)
+        add_reference2(subpass, at, &info->pInputAttachments[i]);
+    for (uint32_t i = 0; info->pColorAttachments && i < info->colorAttachmentCount; i++)
+        add_reference2(subpass, at, &info->pColorAttachments[i]);
+    for (uint32_t i = 0; info->pResolveAttachments && i < info->colorAttachmentCount; i++)
+        add_reference2(subpass, at, &info->pResolveAttachments[i]);
+    add_reference2(subpass, at, info->pDepthStencilAttachment);
+    add_reference2(subpass, at, resolve ? resolve->pDepthStencilResolveAttachment : NULL);
+    add_reference2(subpass, at, rate ? rate->pFragmentShadingRateAttachment : NULL);
+    add_reference(subpass, at, map ? &map->fragmentDensityMapAttachment : NULL);
+    return true;
 }
 
 static enum lap_status see_pass(struct image_layouts *l, const struct gen_args_vkCreateRenderPass *a)
 {
     const VkRenderPassCreateInfo *info = a->pCreateInfo;
-    const uint32_t count = info && info->pAttachments ? info->attachmentCount : 0;
+    const VkRenderPassFragmentDensityMapCreateInfoEXT *map;
     struct pass *pass;
-    enum lap_status status = put_pass(l, a->pRenderPass, count, &pass);
 
-    for (uint32_t i = 0; pass && i < count; i++)
-        pass->at[i].layout = pass->at[i].stencil = info->pAttachments[i].finalLayout;
-    return status;
+    if (!info || !a->pRenderPass || !*a->pRenderPass)
+        return LAP_OK;
+    map = lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_FRAGMENT_DENSITY_MAP_CREATE_INFO_EXT);
+    pass = new_pass(l, a->pRenderPass, info->pAttachments ? info->attachmentCount : 0,
+                    info->pSubpasses ? info->subpassCount : 0);
+    for (uint32_t i = 0; pass && i < pass->count; i++)
+        pass->at[i] = (struct layouts){i, info->pAttachments[i].finalLayout, info->pAttachments[i].finalLayout};
+    for (uint32_t i = 0; pass && i < pass->subpass_count; i++)
+        if (!describe_subpass(l, &pass->subpasses[i], &info->pSubpasses[i], map))
+            return no_memory();
+    return pass ? LAP_OK : no_memory();
 }
 
 static enum lap_status see_pass2(struct image_layouts *l, const struct gen_args_vkCreateRenderPass2 *a)
 {
     const VkRenderPassCreateInfo2 *info = a->pCreateInfo;
-    const uint32_t count = info && info->pAttachments ? info->attachmentCount : 0;
+    const VkRenderPassFragmentDensityMapCreateInfoEXT *map;
     struct pass *pass;
-    enum lap_status status = put_pass(l, a->pRenderPass, count, &pass);
 
-    for (uint32_t i = 0; pass && i < count; i++) {
+    if (!info || !a->pRenderPass || !*a->pRenderPass)
+        return LAP_OK;
+    map = lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_FRAGMENT_DENSITY_MAP_CREATE_INFO_EXT);
+    pass = new_pass(l, a->pRenderPass, info->pAttachments ? info->attachmentCount : 0,
+                    info->pSubpasses ? info->subpassCount : 0);
+    for (uint32_t i = 0; pass && i < pass->count; i++) {
         const VkAttachmentDescriptionStencilLayout *stencil =
             lap_chain_find(info->pAttachments[i].pNext, VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT);
-        pass->at[i].layout = info->pAttachments[i].finalLayout;
-        pass->at[i].stencil = stencil ? stencil->stencilFinalLayout : pass->at[i].layout;
+        const VkImageLayout layout = info->pAttachments[i].finalLayout;
+        pass->at[i] = (struct layouts){i, layout, stencil ? stencil->stencilFinalLayout : layout};
     }
-    return status;
+    for (uint32_t i = 0; pass && i < pass->subpass_count; i++)
+        if (!describe_subpass2(l, &pass->subpasses[i], &info->pSubpasses[i], map))
+            return no_memory();
+    return pass ? LAP_OK : no_memory();
 }
+
+/* ---- queues ---- */
 
 static enum lap_status see_queue(struct image_layouts *l, const VkQueue *queue, uint32_t family)
 {
@@ -233,129 +376,125 @@ static enum lap_status see_queue(struct image_layouts *l, const VkQueue *queue, 
 
 /* ---- steps ---- */
 
-static enum lap_status add_step(struct image_layouts *l, const struct step *step)
+static enum lap_status add_step(struct image_layouts *l, const struct trace_call *call, const struct step *step)
 {
-    struct steps *steps = l->block;
+    struct step *copy = lap_arena_alloc(&l->arena, sizeof *copy, 8);
 
-    if (!step->object)
-        return LAP_OK;
-    if (!lap_array_grow(&steps->at, sizeof *steps->at, &steps->capacity, steps->count + 1))
+    if (!copy)
         return no_memory();
-    steps->at[steps->count++] = *step;
-    return LAP_OK;
+    *copy = *step;
+    return submit_steps_add(&l->steps, call, copy);
 }
 
-static enum lap_status add_layout(struct image_layouts *l, uint64_t image, const VkImageSubresourceRange *range,
-                                  VkImageLayout layout, uint32_t from_family, uint32_t to_family)
+static enum lap_status add_layout(struct image_layouts *l, const struct trace_call *call, VkImage image,
+                                  const VkImageSubresourceRange *range, VkImageLayout layout, uint32_t from_family,
+                                  uint32_t to_family)
 {
-    const struct step step = {
-        .object = image, .layout = layout, .from_family = from_family, .to_family = to_family, .range = *range};
-    return add_step(l, &step);
+    const struct step step = {.image = gen_u64_VkImage(image),
+                              .layout = layout,
+                              .from_family = from_family,
+                              .to_family = to_family,
+                              .range = *range};
+    return image ? add_step(l, call, &step) : LAP_OK;
 }
 
-static enum lap_status add_barriers(struct image_layouts *l, uint32_t count, const VkImageMemoryBarrier *barriers)
+static enum lap_status add_barriers(struct image_layouts *l, const struct trace_call *call, uint32_t count,
+                                    const VkImageMemoryBarrier *barriers)
 {
     enum lap_status status = LAP_OK;
 
     for (uint32_t i = 0; barriers && i < count && status == LAP_OK; i++)
-        status = add_layout(l, gen_u64_VkImage(barriers[i].image), &barriers[i].subresourceRange, barriers[i].newLayout,
+        status = add_layout(l, call, barriers[i].image, &barriers[i].subresourceRange, barriers[i].newLayout,
                             barriers[i].srcQueueFamilyIndex, barriers[i].dstQueueFamilyIndex);
     return status;
 }
 
-static enum lap_status add_dependency(struct image_layouts *l, const VkDependencyInfo *info)
+static enum lap_status add_dependency(struct image_layouts *l, const struct trace_call *call,
+                                      const VkDependencyInfo *info)
 {
     const VkImageMemoryBarrier2 *barriers = info ? info->pImageMemoryBarriers : NULL;
     enum lap_status status = LAP_OK;
 
     for (uint32_t i = 0; barriers && i < info->imageMemoryBarrierCount && status == LAP_OK; i++)
-        status = add_layout(l, gen_u64_VkImage(barriers[i].image), &barriers[i].subresourceRange, barriers[i].newLayout,
+        status = add_layout(l, call, barriers[i].image, &barriers[i].subresourceRange, barriers[i].newLayout,
                             barriers[i].srcQueueFamilyIndex, barriers[i].dstQueueFamilyIndex);
     return status;
 }
 
-/* The layouts after a render pass, also of attachments that no subpass uses. */
-static enum lap_status add_attachment(struct image_layouts *l, const struct pass *pass, uint32_t number, uint64_t view)
+static enum lap_status next_subpass(struct image_layouts *l, const struct trace_call *call)
 {
-    const struct view *of = lap_map_get(&l->views, view);
-    const uint32_t stays = VK_QUEUE_FAMILY_IGNORED;
-    VkImageSubresourceRange range;
-    enum lap_status status;
+    const struct step step = {.kind = STEP_SUBPASS, .pass = l->pass, .views = l->attached, .subpass = l->subpass};
 
-    if (!of || number >= pass->count)
+    if (!l->pass || !l->attached || l->subpass >= l->pass->subpass_count)
         return LAP_OK;
-    range = of->range;
-    range.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT | VK_IMAGE_ASPECT_DEPTH_BIT;
-    status = add_layout(l, of->image, &range, pass->at[number].layout, stays, stays);
-    range.aspectMask = VK_IMAGE_ASPECT_STENCIL_BIT;
-    return status == LAP_OK ? add_layout(l, of->image, &range, pass->at[number].stencil, stays, stays) : status;
+    l->subpass++;
+    return add_step(l, call, &step);
 }
 
-static enum lap_status begin_pass(struct image_layouts *l, const VkRenderPassBeginInfo *info)
+static enum lap_status end_pass(struct image_layouts *l, const struct trace_call *call)
+{
+    const struct step step = {.kind = STEP_END, .pass = l->pass, .views = l->attached};
+
+    l->pass = NULL;
+    return step.pass && step.views ? add_step(l, call, &step) : LAP_OK;
+}
+
+static enum lap_status begin_pass(struct image_layouts *l, const struct trace_call *call,
+                                  const VkRenderPassBeginInfo *info)
 {
     const VkRenderPassAttachmentBeginInfo *imageless =
         info ? lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO) : NULL;
-    const struct pass *pass = info ? lap_map_get(&l->passes, gen_u64_VkRenderPass(info->renderPass)) : NULL;
-    const struct views *views = pass ? lap_map_get(&l->framebuffers, gen_u64_VkFramebuffer(info->framebuffer)) : NULL;
-    enum lap_status status = LAP_OK;
 
-    for (uint32_t i = 0; views && i < views->count && status == LAP_OK; i++)
-        status = add_attachment(l, pass, i, views->at[i]);
-    for (uint32_t i = 0;
-         pass && imageless && imageless->pAttachments && i < imageless->attachmentCount && status == LAP_OK; i++)
-        status = add_attachment(l, pass, i, gen_u64_VkImageView(imageless->pAttachments[i]));
-    return status;
-}
-
-static enum lap_status add_executed(struct image_layouts *l, const struct gen_args_vkCmdExecuteCommands *a)
-{
-    enum lap_status status = LAP_OK;
-
-    for (uint32_t i = 0; a->pCommandBuffers && i < a->commandBufferCount && status == LAP_OK; i++)
-        status =
-            add_step(l, &(struct step){.object = gen_u64_VkCommandBuffer(a->pCommandBuffers[i]), .executes = true});
-    return status;
+    l->pass = info ? lap_map_get(&l->passes, gen_u64_VkRenderPass(info->renderPass)) : NULL;
+    l->attached = l->pass ? lap_map_get(&l->framebuffers, gen_u64_VkFramebuffer(info->framebuffer)) : NULL;
+    l->subpass = 0;
+    if (l->pass && imageless && imageless->pAttachments && imageless->attachmentCount) {
+        struct views *views = new_views(l, imageless->attachmentCount, imageless->pAttachments);
+        if (!views)
+            return no_memory();
+        l->attached = views;
+    }
+    return next_subpass(l, call);
 }
 
 static enum lap_status visit_in_block(void *state, const struct trace_call *call)
 {
     struct image_layouts *l = state;
     enum lap_status status;
-    void *value;
 
-    if (l->block_number != call->block) {
-        status = put(l, &l->blocks, call->block, sizeof *l->block, &value);
-        if (status != LAP_OK)
-            return status;
-        l->block = value;
-        l->block_number = call->block;
-    }
     switch (call->command) {
     case GEN_vkCmdPipelineBarrier: {
         const struct gen_args_vkCmdPipelineBarrier *a = call->args;
-        return add_barriers(l, a->imageMemoryBarrierCount, a->pImageMemoryBarriers);
+        return add_barriers(l, call, a->imageMemoryBarrierCount, a->pImageMemoryBarriers);
     }
     case GEN_vkCmdWaitEvents: {
         const struct gen_args_vkCmdWaitEvents *a = call->args;
-        return add_barriers(l, a->imageMemoryBarrierCount, a->pImageMemoryBarriers);
+        return add_barriers(l, call, a->imageMemoryBarrierCount, a->pImageMemoryBarriers);
     }
     case GEN_vkCmdPipelineBarrier2:
-        return add_dependency(l, ((const struct gen_args_vkCmdPipelineBarrier2 *)call->args)->pDependencyInfo);
+        return add_dependency(l, call, ((const struct gen_args_vkCmdPipelineBarrier2 *)call->args)->pDependencyInfo);
     case GEN_vkCmdWaitEvents2: {
         const struct gen_args_vkCmdWaitEvents2 *a = call->args;
         for (uint32_t i = 0; a->pDependencyInfos && i < a->eventCount; i++)
-            if ((status = add_dependency(l, &a->pDependencyInfos[i])) != LAP_OK)
+            if ((status = add_dependency(l, call, &a->pDependencyInfos[i])) != LAP_OK)
                 return status;
         return LAP_OK;
     }
-    case GEN_vkCmdBeginRenderPass:
-        return begin_pass(l, ((const struct gen_args_vkCmdBeginRenderPass *)call->args)->pRenderPassBegin);
-    case GEN_vkCmdBeginRenderPass2:
-        return begin_pass(l, ((const struct gen_args_vkCmdBeginRenderPass2 *)call->args)->pRenderPassBegin);
-    case GEN_vkCmdExecuteCommands:
-        return add_executed(l, call->args);
-    default:
+    case GEN_vkBeginCommandBuffer:
+        l->pass = NULL;
         return LAP_OK;
+    case GEN_vkCmdBeginRenderPass:
+        return begin_pass(l, call, ((const struct gen_args_vkCmdBeginRenderPass *)call->args)->pRenderPassBegin);
+    case GEN_vkCmdBeginRenderPass2:
+        return begin_pass(l, call, ((const struct gen_args_vkCmdBeginRenderPass2 *)call->args)->pRenderPassBegin);
+    case GEN_vkCmdNextSubpass:
+    case GEN_vkCmdNextSubpass2:
+        return next_subpass(l, call);
+    case GEN_vkCmdEndRenderPass:
+    case GEN_vkCmdEndRenderPass2:
+        return end_pass(l, call);
+    default:
+        return submit_steps_execute(&l->steps, call);
     }
 }
 
@@ -372,18 +511,33 @@ static size_t number_of(const struct image_layout *image, VkImageAspectFlags asp
     return ((size_t)layer * image->info.mipLevels + level) * aspect_count(image) + second;
 }
 
-static bool make_subresources(struct image_layout *image)
+static const char *obstacle(const struct image_layouts *l, const struct image_layout *image)
 {
-    uint64_t count = (uint64_t)image->info.mipLevels * image->info.arrayLayers;
+    const uint64_t count = (uint64_t)image->info.mipLevels * image->info.arrayLayers;
+
+    if (l->lost)
+        return "command buffers execute too many others";
+    if (!image->aspects)
+        return "its format has several planes, or is not known";
+    if (!count || count > MOST_SUBRESOURCES)
+        return "it has too many levels and layers";
+    if (!image->subresources && MOST_OF_ALL - l->subresources < count * aspect_count(image))
+        return "the trace has too many levels and layers of images";
+    return NULL;
+}
+
+static bool make_subresources(struct image_layouts *l, struct image_layout *image)
+{
+    uint64_t count = (uint64_t)image->info.mipLevels * image->info.arrayLayers * aspect_count(image);
 
     if (image->subresources)
         return true;
-    if (!image->aspects || image->is_presentable || count > MOST_SUBRESOURCES || !count)
+    if (obstacle(l, image))
         return false;
-    count *= aspect_count(image);
     image->subresources = calloc((size_t)count, sizeof *image->subresources);
     for (uint64_t i = 0; image->subresources && i < count; i++)
         image->subresources[i].layout = image->info.initialLayout;
+    l->subresources += image->subresources ? (uint32_t)count : 0;
     return image->subresources != NULL;
 }
 
@@ -406,12 +560,12 @@ static void apply_one(struct image_subresource *subresource, const struct step *
 /* queue: 0: the host. */
 static void apply_step(struct image_layouts *l, const struct step *step, uint64_t queue, uint32_t family)
 {
-    struct image_layout *image = lap_map_get(&l->images, step->object);
+    struct image_layout *image = lap_map_get(&l->images, step->image);
     const VkImageSubresourceRange *range = &step->range;
     bool is_volume = image && image->info.imageType == VK_IMAGE_TYPE_3D; /* views have its slices as layers */
     uint32_t base = is_volume ? 0 : range->baseArrayLayer, levels, layers;
 
-    if (!image || !make_subresources(image))
+    if (!image || !make_subresources(l, image))
         return;
     levels = end_of(range->baseMipLevel, range->levelCount, image->info.mipLevels);
     layers = end_of(base, range->layerCount, image->info.arrayLayers);
@@ -423,56 +577,64 @@ static void apply_step(struct image_layouts *l, const struct step *step, uint64_
                 apply_one(&image->subresources[number_of(image, left & -left, level, layer)], step, family);
 }
 
-static void apply(struct image_layouts *l, uint64_t commands, uint64_t queue, uint32_t family, uint32_t depth)
+static void apply_attachment(struct image_layouts *l, const struct step *step, const struct layouts *layouts,
+                             uint64_t queue, uint32_t family)
 {
-    const struct steps *steps = lap_map_get(&l->commands, commands);
+    const uint32_t number = layouts->attachment;
+    const struct view *of = number < step->views->count ? lap_map_get(&l->views, step->views->at[number]) : NULL;
+    struct step one = {.image = of ? of->image : 0,
+                       .layout = layouts->layout,
+                       .from_family = VK_QUEUE_FAMILY_IGNORED,
+                       .to_family = VK_QUEUE_FAMILY_IGNORED};
 
-    if (depth == MOST_DEPTH || l->executed++ == MOST_EXECUTED) {
-        l->lost = true;
+    if (!of)
         return;
-    }
-    for (size_t i = 0; steps && i < steps->count && !l->lost; i++)
-        if (steps->at[i].executes)
-            apply(l, steps->at[i].object, queue, family, depth + 1);
-        else
-            apply_step(l, &steps->at[i], queue, family);
+    one.range = of->range;
+    one.range.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT | VK_IMAGE_ASPECT_DEPTH_BIT;
+    apply_step(l, &one, queue, family);
+    one.range.aspectMask = VK_IMAGE_ASPECT_STENCIL_BIT;
+    one.layout = layouts->stencil;
+    apply_step(l, &one, queue, family);
 }
 
-static void submit(struct image_layouts *l, VkQueue handle, VkCommandBuffer commands)
-{
-    const uint64_t queue = gen_u64_VkQueue(handle);
+struct applying {
+    struct image_layouts *layouts;
+    uint64_t queue;
+    uint32_t family;
+};
 
-    l->executed = 0;
-    if (commands)
-        apply(l, gen_u64_VkCommandBuffer(commands), queue, image_layouts_family(l, queue), 0);
+/* The layouts after a render pass are also those of attachments that no subpass uses. */
+static bool apply(void *user, const void *what, struct submit_where *where)
+{
+    const struct applying *applying = user;
+    struct image_layouts *l = applying->layouts;
+    const struct step *step = what;
+    const struct subpass *subpass = step->kind == STEP_SUBPASS ? &step->pass->subpasses[step->subpass] : NULL;
+
+    (void)where;
+    if (step->kind == STEP_LAYOUT)
+        apply_step(l, step, applying->queue, applying->family);
+    for (uint32_t i = 0; subpass && i < subpass->count; i++)
+        apply_attachment(l, step, &subpass->at[i], applying->queue, applying->family);
+    for (uint32_t i = 0; step->kind == STEP_END && i < step->pass->count; i++)
+        apply_attachment(l, step, &step->pass->at[i], applying->queue, applying->family);
+    return true;
 }
 
-static void see_submit(struct image_layouts *l, const struct gen_args_vkQueueSubmit *a)
+static void submit(struct image_layouts *l, const struct trace_call *call)
 {
-    for (uint32_t i = 0; a->pSubmits && i < a->submitCount; i++)
-        for (uint32_t k = 0; a->pSubmits[i].pCommandBuffers && k < a->pSubmits[i].commandBufferCount; k++)
-            submit(l, a->queue, a->pSubmits[i].pCommandBuffers[k]);
-}
+    struct applying applying = {.layouts = l, .queue = position_submit_queue(call)};
 
-static void see_submit2(struct image_layouts *l, const struct gen_args_vkQueueSubmit2 *a)
-{
-    for (uint32_t i = 0; a->pSubmits && i < a->submitCount; i++)
-        for (uint32_t k = 0; a->pSubmits[i].pCommandBufferInfos && k < a->pSubmits[i].commandBufferInfoCount; k++)
-            submit(l, a->queue, a->pSubmits[i].pCommandBufferInfos[k].commandBuffer);
-}
-
-static enum lap_status see_block(struct image_layouts *l, const struct gen_args_lapilliBlock *a)
-{
-    static struct steps none;
-    struct steps *steps = lap_map_get(&l->blocks, a->block);
-    return lap_map_put(&l->commands, gen_u64_VkCommandBuffer(a->commandBuffer), steps ? steps : &none, NULL);
+    applying.family = image_layouts_family(l, applying.queue);
+    if (!l->lost && !submit_steps_give(&l->steps, call, apply, &applying))
+        l->lost = true;
 }
 
 #ifdef VK_EXT_host_image_copy
 static void see_transitions(struct image_layouts *l, const struct gen_args_vkTransitionImageLayoutEXT *a)
 {
     for (uint32_t i = 0; a->pTransitions && i < a->transitionCount; i++) {
-        const struct step step = {.object = gen_u64_VkImage(a->pTransitions[i].image),
+        const struct step step = {.image = gen_u64_VkImage(a->pTransitions[i].image),
                                   .layout = a->pTransitions[i].newLayout,
                                   .from_family = VK_QUEUE_FAMILY_IGNORED,
                                   .to_family = VK_QUEUE_FAMILY_IGNORED,
@@ -496,6 +658,10 @@ static enum lap_status visit(void *state, const struct trace_call *call)
     switch (call->command) {
     case GEN_vkCreateImage:
         return see_image(l, call->args);
+    case GEN_vkCreateSwapchainKHR:
+        return see_swapchain(l, call->args);
+    case GEN_vkGetSwapchainImagesKHR:
+        return see_swapchain_images(l, call->args);
     case GEN_vkCreateImageView:
         return see_view(l, call->args);
     case GEN_vkCreateFramebuffer:
@@ -516,12 +682,10 @@ static enum lap_status visit(void *state, const struct trace_call *call)
         see_bound(l, call->args);
         return LAP_OK;
     case GEN_lapilliBlock:
-        return see_block(l, call->args);
+        return submit_steps_record(&l->steps, call);
     case GEN_vkQueueSubmit:
-        see_submit(l, call->args);
-        return LAP_OK;
     case GEN_vkQueueSubmit2:
-        see_submit2(l, call->args);
+        submit(l, call);
         return LAP_OK;
 #ifdef VK_EXT_host_image_copy
     case GEN_vkTransitionImageLayoutEXT:
@@ -536,6 +700,8 @@ static enum lap_status visit(void *state, const struct trace_call *call)
 void image_layouts_visitor(struct image_layouts *layouts, uint64_t last_ticket, struct trace_visitor *out)
 {
     static const uint16_t commands[] = {GEN_vkCreateImage,
+                                        GEN_vkCreateSwapchainKHR,
+                                        GEN_vkGetSwapchainImagesKHR,
                                         GEN_vkCreateImageView,
                                         GEN_vkCreateFramebuffer,
                                         GEN_vkCreateRenderPass,
@@ -562,7 +728,22 @@ void image_layouts_visitor(struct image_layouts *layouts, uint64_t last_ticket, 
 const struct image_layout *image_layouts_find(const struct image_layouts *l, uint64_t image)
 {
     const struct image_layout *found = l->lost ? NULL : lap_map_get(&l->images, image);
-    return found && found->subresources ? found : NULL;
+    return found && found->subresources && !found->is_presentable ? found : NULL;
+}
+
+const struct image_layout *image_layouts_of(struct image_layouts *l, uint64_t image, const char **out_obstacle)
+{
+    struct image_layout *found = lap_map_get(&l->images, image);
+
+    *out_obstacle = found ? obstacle(l, found) : "its creation is not known";
+    if (!*out_obstacle && !make_subresources(l, found))
+        *out_obstacle = "out of memory";
+    return *out_obstacle ? NULL : found;
+}
+
+void image_layouts_end_in(struct image_layouts *l, const struct position_found *end)
+{
+    l->steps.end = end;
 }
 
 uint64_t image_layouts_queue(const struct image_layouts *l, const struct image_layout *image)

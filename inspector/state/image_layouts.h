@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * image_layouts: the layout of each subresource of a trace's images, as the submits so far leave it, from the trace
- * alone. Commands of a block are noted once, as steps; a submit applies them, in the order of submission. Images of
- * swapchains and those whose formats have no known aspects are not followed.
+ * alone. Commands of a block are noted once, as steps; a submit applies them, in the order of submission. Images whose
+ * formats have no known aspects are not followed.
  *
  * A visitor of the one pass (inspector/analysis/trace_pass.h). One thread.
  */
@@ -14,6 +14,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include "inspector/analysis/trace_pass.h"
+#include "inspector/position/find.h"
 
 struct image_layouts;
 
@@ -36,8 +37,14 @@ void image_layouts_destroy(struct image_layouts *layouts);
 /* last_ticket: later packets are not seen; 0: all are. */
 void image_layouts_visitor(struct image_layouts *layouts, uint64_t last_ticket, struct trace_visitor *out);
 
-/* NULL: not followed, or the layouts can't be followed any more. By its index in the trace. */
+/* Of the submit that `end` is in only what is in front of it, and that itself, is applied. NULL: all. It outlives the
+ * pass. */
+void image_layouts_end_in(struct image_layouts *layouts, const struct position_found *end);
+
+/* NULL: of a swapchain, no step was applied yet, or not followed. By its index in the trace. */
 const struct image_layout *image_layouts_find(const struct image_layouts *layouts, uint64_t image);
+/* Also of a swapchain, and where no step was applied. NULL: not followed; *out_obstacle says why. */
+const struct image_layout *image_layouts_of(struct image_layouts *layouts, uint64_t image, const char **out_obstacle);
 /* The queue that owns an image: the queue of its last submitted step, or, where only the host has given it layouts, the
  * only queue that exists. 0: not known. */
 uint64_t image_layouts_queue(const struct image_layouts *layouts, const struct image_layout *image);

@@ -195,6 +195,24 @@ UNIT_TEST(secondary_command_buffers_count_where_they_are_executed)
     end(&w);
 }
 
+UNIT_TEST(images_with_too_many_levels_and_layers_are_not_followed)
+{
+    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                              .format = VK_FORMAT_R8_UNORM,
+                              .mipLevels = UINT32_MAX,
+                              .arrayLayers = UINT32_MAX};
+    const char *obstacle;
+    struct written w;
+    VkImage large;
+    begin(&w);
+    large = gen_VkImage(sample_handle(&w.s, GEN_HANDLE_VkImage, 2));
+    PUT(&w, vkCreateImage, w.device, &info, NULL, &large, VK_SUCCESS);
+    CHECK(!find(&w)); /* no step was applied */
+    CHECK(image_layouts_of(w.layouts, 1, &obstacle) && !obstacle);
+    CHECK(!image_layouts_of(w.layouts, 2, &obstacle) && strstr(obstacle, "too many levels"));
+    end(&w);
+}
+
 UNIT_TEST(command_buffers_that_execute_each_other_end_it)
 {
     struct written w;
