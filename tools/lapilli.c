@@ -29,7 +29,7 @@ static const char help[] =
     "  lapilli tree FILE                frames, submits, render passes, draws of a trace\n"
     "  lapilli draws FILE               draws, dispatches and ray traces, one a line\n"
     "  lapilli shaders FILE [HASH]      code of shaders: a list, one as text, or a search\n"
-                           "  lapilli state FILE --at POSITION what lives there, or what a command finds bound\n"
+    "  lapilli state FILE --at POSITION what lives there, or what a command finds bound\n"
     "  lapilli memory FILE VkBuffer:N   the bytes of a buffer, and who wrote them\n"
     "  lapilli image FILE -o DIR        pictures of the attachments behind a command, or of a texture\n"
     "  lapilli trim FILE -o NEW         some frames of a trace, with what they need\n"
