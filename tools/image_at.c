@@ -306,14 +306,14 @@ static void show_progress(void *user, const struct lap_packet *packet)
 
 static enum lap_status find_and_show(struct view *view, const struct lap_reader *trace)
 {
-    struct position until;
+    struct position_found until;
     struct memory_wish wish = {.progress = show_progress, .user = view};
     enum lap_status status = lap_moment_find(trace, &view->options->at, &view->ticket, view->at, &until), shown;
 
     if (status != LAP_OK)
         return status;
     wish.last_ticket = view->ticket;
-    wish.until = until.count ? &until : NULL;
+    wish.until = until.position.count ? &until.position : NULL;
     lap_progress_begin(&view->progress, "reading", false);
     status = memory_state_find(trace, &wish, &view->state);
     lap_progress_clear(&view->progress);

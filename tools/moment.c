@@ -11,11 +11,11 @@
 #include "inspector/state/objects.h"
 
 enum lap_status lap_moment_find(const struct lap_reader *trace, const struct position *at, uint64_t *out_ticket,
-                                char *text, struct position *out)
+                                char *text, struct position_found *out)
 {
     enum lap_status status = position_end(trace, at, out_ticket, out);
 
-    position_text(status == LAP_OK && out->count ? out : at, text);
+    position_text(status == LAP_OK && out->position.count ? &out->position : at, text);
     return status;
 }
 

@@ -5,13 +5,12 @@
 #ifndef LAP_TOOLS_MOMENT_H
 #define LAP_TOOLS_MOMENT_H
 
-#include "inspector/position/position.h"
+#include "inspector/position/find.h"
 #include "trace/reader.h"
 
-/* The last packet that has happened at a position. A packet is itself, whatever it is. out: the position, of a packet
- * that is in no submit with count 0. text: POSITION_TEXT_BYTES. Errors are those of position_find. */
+/* position_end, and the position as text. text: POSITION_TEXT_BYTES. */
 enum lap_status lap_moment_find(const struct lap_reader *trace, const struct position *at, uint64_t *out_ticket,
-                                char *text, struct position *out) LAP_MUST_CHECK;
+                                char *text, struct position_found *out) LAP_MUST_CHECK;
 
 #define LAP_OBJECT_NAME_MAX 80u
 /* "VkImage:2". A type that does not exist is GEN_HANDLE_NONE. False: it is no object. */

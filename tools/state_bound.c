@@ -46,7 +46,7 @@ static enum lap_status put_json(const struct shown *shown, const struct bound_vi
 static enum lap_status visit_command(void *user, const struct bound_visit *visit)
 {
     struct shown *shown = user;
-    const struct position *at = &shown->view->position;
+    const struct position *at = &shown->view->found.position;
 
     /* Those that it executes come in front of it. */
     if (visit->position.count != at->count)
@@ -65,7 +65,7 @@ static void show_progress(void *user, const struct lap_packet *packet)
 enum lap_status lap_state_bound(const struct lap_state_view *view)
 {
     struct shown shown = {.view = view, .names = {.find = lap_state_find_name, .user = (void *)view}};
-    const struct bound_walk_options options = {.at = &view->position,
+    const struct bound_walk_options options = {.at = &view->found.position,
                                                .first_frame = 1,
                                                .last_frame = UINT64_MAX,
                                                .descriptors = true,

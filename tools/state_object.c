@@ -8,8 +8,11 @@
 #include "inspector/position/packet.h"
 #include "tools/moment.h"
 #include "tools/print.h"
+#include "tools/progress.h"
 #include "tools/state_print.h"
 #include "tools/text.h"
+
+#define STEP_BYTES ((uint64_t)1 << 20) /* of packets, between looks at the progress */
 
 const char *const lap_state_change_names[] = {[STATE_WRITTEN] = "written",
                                               [STATE_DESCRIBED] = "updated",
@@ -122,17 +125,19 @@ static void flags_text(VkMemoryPropertyFlags flags, char out[LAP_TEXT_FLAGS_MAX]
         snprintf(out + used, LAP_TEXT_FLAGS_MAX - used, "%s0x%" PRIx32, used ? " " : "", flags);
 }
 
-/* What it holds, in both ways. */
-static enum lap_status put_contents(const struct shown *shown)
+/* What it holds, and the state that it is in, in both ways. */
+static enum lap_status put_more(const struct lap_state_view *view, const struct object_life *life)
 {
-    if (shown->life->type == GEN_HANDLE_VkDescriptorSet)
-        return lap_state_set_contents(shown->view, shown->life->index);
-    return LAP_OK;
+    enum lap_status status = lap_state_set_contents(view, life);
+
+    if (status == LAP_OK)
+        status = lap_state_layouts(view, life);
+    return status == LAP_OK ? lap_state_sync(view, life) : status;
 }
 
 /* ---- text ---- */
 
-static void put_title(const struct lap_state_view *view, const char *title)
+void lap_state_put_title(const struct lap_state_view *view, const char *title)
 {
     fprintf(view->out, "  %-10s", title);
 }
@@ -142,7 +147,7 @@ static void put_binding(const struct shown *shown, const struct state_binding *b
     char flags[LAP_TEXT_FLAGS_MAX];
     FILE *out = shown->view->out;
 
-    put_title(shown->view, "memory");
+    lap_state_put_title(shown->view, "memory");
     if (binding->swapchain && !binding->memory) {
         fprintf(out, "image %" PRIu32 " of VkSwapchainKHR:%" PRIu64 "\n", binding->swapchain_image, binding->swapchain);
         return;
@@ -159,12 +164,12 @@ static void put_life(const struct shown *shown)
     const struct object_life *parent = life->parent == SIZE_MAX ? NULL : lap_state_life(view, life->parent);
     FILE *out = view->out;
 
-    put_title(view, "made");
+    lap_state_put_title(view, "made");
     fprintf(out, "#%" PRIu64 ", frame %" PRIu64, life->begin - 1, lap_state_frame(view, life->begin));
     if (life->element)
         fprintf(out, ", number %" PRIu32 " of the objects that the call made, from 0", life->element);
     fputc('\n', out);
-    put_title(view, "ends");
+    lap_state_put_title(view, "ends");
     if (life->end)
         fprintf(out, "#%" PRIu64 ", frame %" PRIu64 ", %s\n", life->end - 1, lap_state_frame(view, life->end),
                 shown->ended);
@@ -172,7 +177,7 @@ static void put_life(const struct shown *shown)
         fputs(view->damaged ? "not in front of the damage\n" : "with the trace\n", out);
     if (!parent)
         return;
-    put_title(view, "of");
+    lap_state_put_title(view, "of");
     fprintf(out, "%s:%" PRIu64 "\n", gen_handle_names[parent->type], parent->index);
 }
 
@@ -184,7 +189,7 @@ static void put_allocation(const struct shown *shown)
 
     if (!info)
         return;
-    put_title(shown->view, "size");
+    lap_state_put_title(shown->view, "size");
     fprintf(out, "%" PRIu64 " bytes of memory type %" PRIu32, info->allocationSize, info->memoryTypeIndex);
     if (shown->notes && shown->notes->has_properties) {
         flags_text(shown->notes->properties, flags);
@@ -201,7 +206,7 @@ static void put_changes(const struct shown *shown)
         uint64_t count = shown->notes->changes[i].count;
         if (!count)
             continue;
-        put_title(shown->view, lap_state_change_names[i]);
+        lap_state_put_title(shown->view, lap_state_change_names[i]);
         fprintf(out, "%" PRIu64 " time%s", count, count == 1 ? "" : "s");
         if (i == STATE_WRITTEN)
             fprintf(out, " by the host, %" PRIu64 " bytes", shown->notes->written_bytes);
@@ -265,6 +270,9 @@ static enum lap_status put_text(const struct shown *shown, const struct lap_line
         put_binding(shown, b);
     put_allocation(shown);
     put_changes(shown);
+    status = put_more(view, shown->life);
+    if (status != LAP_OK)
+        return status;
     put_list(shown, "bound", &shown->bound);
     if (holds_all(shown->life->type) && shown->children.count) {
         put_counts(shown, "  has       ", "%s %zu");
@@ -273,9 +281,8 @@ static enum lap_status put_text(const struct shown *shown, const struct lap_line
         put_list(shown, "has", &shown->children);
     }
     put_list(shown, "used by", &shown->users);
-    status = put_contents(shown);
     lap_print_text(&printer, line);
-    return status;
+    return LAP_OK;
 }
 
 /* ---- JSON ---- */
@@ -358,14 +365,16 @@ static enum lap_status put_json(const struct shown *shown, const struct lap_line
         else
             fputs("null", out);
     }
+    status = put_more(view, life);
+    if (status != LAP_OK)
+        return status;
     put_handles(shown, "bound", &shown->bound);
     fputs(", \"has\": {", out);
     put_counts(shown, "", "\"%s\": %zu");
     fputc('}', out);
     put_handles(shown, "used_by", &shown->users);
-    status = put_contents(shown);
     fputs(", \"creation\": ", out);
-    return status == LAP_OK ? lap_print_json(&(struct lap_printer){.out = out}, line) : status;
+    return lap_print_json(&(struct lap_printer){.out = out}, line);
 }
 
 enum lap_status lap_state_object(const struct lap_state_view *view, uint32_t type, uint64_t index)
@@ -396,4 +405,20 @@ enum lap_status lap_state_object(const struct lap_state_view *view, uint32_t typ
     free(shown.children.numbers);
     free(shown.users.numbers);
     return status;
+}
+
+enum lap_status lap_state_read(const struct lap_state_view *view, const struct trace_visitor *visitor)
+{
+    struct lap_progress progress;
+    struct trace_pass *pass;
+    enum lap_status status = trace_pass_open(view->trace, 0, visitor, 1, &pass);
+
+    lap_progress_begin(&progress, "reading", false);
+    for (uint64_t bytes = STEP_BYTES; status == LAP_OK; bytes += STEP_BYTES) {
+        status = trace_pass_advance(pass, bytes);
+        lap_progress_show(&progress, trace_pass_packet(pass)->ticket, view->last);
+    }
+    lap_progress_clear(&progress);
+    trace_pass_close(&pass);
+    return status == LAP_END ? LAP_OK : status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * state_print: writes the state of objects (inspector/state/objects.h) as text or as one JSON object: all of them
- * (state_list.c), one (state_object.c, state_set.c), what changed between two positions (state_diff.c), and what a
- * command of a command buffer finds bound (state_bound.c). One thread.
+ * (state_list.c), one (state_object.c, with state_set.c, state_layouts.c and state_sync.c), what changed between two
+ * positions (state_diff.c), and what a command of a command buffer finds bound (state_bound.c). One thread.
  */
 #ifndef LAP_TOOLS_STATE_PRINT_H
 #define LAP_TOOLS_STATE_PRINT_H
@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "inspector/position/position.h"
+#include "inspector/analysis/trace_pass.h"
+#include "inspector/position/find.h"
 #include "inspector/state/objects.h"
 
 struct lap_state_view {
@@ -23,7 +24,7 @@ struct lap_state_view {
     uint32_t type;                   /* of these alone; GEN_HANDLE_NONE: of all */
     uint64_t first, last;            /* tickets; without a difference `first` is 0 */
     char at[2][POSITION_TEXT_BYTES]; /* the positions of both */
-    struct position position;        /* the last one, never of a packet. count 0: of a packet that is in no submit */
+    struct position_found found;     /* the last one. Its position has count 0: of a packet that is in no submit */
 };
 
 enum lap_status lap_state_list(const struct lap_state_view *view) LAP_MUST_CHECK;
@@ -38,11 +39,20 @@ enum lap_status lap_state_no_type(const struct lap_state_view *view, const char 
 
 /* ---- shared by these files ---- */
 
-/* The descriptors of a set at the last ticket: lines, or members of a JSON object. */
-enum lap_status lap_state_set_contents(const struct lap_state_view *view, uint64_t index) LAP_MUST_CHECK;
-
 /* find of lap_bound_names; user: the view. */
 const char *lap_state_find_name(void *user, uint32_t type, uint64_t index);
+
+/* Reads the trace once more, up to the last ticket. */
+enum lap_status lap_state_read(const struct lap_state_view *view, const struct trace_visitor *visitor) LAP_MUST_CHECK;
+
+/* Of one object: descriptors of a set, layouts of an image, state of what synchronizes. Nothing for other types; in
+ * JSON a member that is null. */
+enum lap_status lap_state_set_contents(const struct lap_state_view *view,
+                                       const struct object_life *life) LAP_MUST_CHECK;
+enum lap_status lap_state_layouts(const struct lap_state_view *view, const struct object_life *life) LAP_MUST_CHECK;
+enum lap_status lap_state_sync(const struct lap_state_view *view, const struct object_life *life) LAP_MUST_CHECK;
+/* Begins a line of an object's text. */
+void lap_state_put_title(const struct lap_state_view *view, const char *title);
 
 /* Numbers of lives, by type and index. */
 struct lap_state_set {

@@ -35,7 +35,7 @@ static enum lap_status put_json(const struct lap_state_view *view, const struct 
     return LAP_OK;
 }
 
-enum lap_status lap_state_set_contents(const struct lap_state_view *view, uint64_t index)
+enum lap_status lap_state_set_contents(const struct lap_state_view *view, const struct object_life *life)
 {
     static const uint16_t commands[] = {CREATION_FACTS_COMMANDS, DESCRIPTORS_COMMANDS, GEN_COMMAND_NONE};
     struct sets sets;
@@ -46,10 +46,14 @@ enum lap_status lap_state_set_contents(const struct lap_state_view *view, uint64
     char text[LAP_TEXT_HANDLE_MAX];
     enum lap_status status;
 
+    if (life->type != GEN_HANDLE_VkDescriptorSet) {
+        fputs(view->json ? ", \"bindings\": null" : "", view->out);
+        return LAP_OK;
+    }
     creation_facts_init(&sets.facts);
     descriptors_init(&sets.descriptors);
-    status = trace_pass_run(view->trace, 0, &visitor, 1);
-    set = status == LAP_OK ? descriptors_of(&sets.descriptors, index) : NULL;
+    status = lap_state_read(view, &visitor);
+    set = status == LAP_OK ? descriptors_of(&sets.descriptors, life->index) : NULL;
     if (set && view->json) {
         status = put_json(view, &sets, set);
     } else if (set) {

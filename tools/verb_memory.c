@@ -429,7 +429,7 @@ static void show_progress(void *user, const struct lap_packet *packet)
 static enum lap_status find_and_show(struct view *view, const struct lap_reader *trace)
 {
     char text[POSITION_TEXT_BYTES];
-    struct position until;
+    struct position_found until;
     struct reading reading = {.last = 0};
     struct memory_wish wish = {.progress = show_progress, .user = &reading};
     enum lap_status status = lap_moment_find(trace, &view->options->at, &wish.last_ticket, text, &until), shown;
@@ -437,7 +437,7 @@ static enum lap_status find_and_show(struct view *view, const struct lap_reader 
     if (status != LAP_OK)
         return status;
     view->at = text;
-    wish.until = until.count ? &until : NULL;
+    wish.until = until.position.count ? &until.position : NULL;
     reading.last = wish.last_ticket;
     lap_progress_begin(&reading.progress, "reading", false);
     status = memory_state_find(trace, &wish, &view->state);

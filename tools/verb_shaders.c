@@ -266,7 +266,7 @@ static enum lap_status read_and_show(struct job *job, const struct lap_reader *t
     struct lap_progress progress;
     struct shader_wish wish = {.pipeline = job->pipeline, .progress = lap_progress_show, .user = &progress};
     struct shader_list *list = NULL;
-    struct position position;
+    struct position_found position;
     char damage[1536];
     enum lap_status status = job->at.count ? position_end(trace, &job->at, &wish.last, &position) : LAP_OK, shown;
 

@@ -268,22 +268,20 @@ enum lap_status position_find(const struct lap_reader *trace, const struct posit
 }
 
 enum lap_status position_end(const struct lap_reader *trace, const struct position *at, uint64_t *out_ticket,
-                             struct position *out)
+                             struct position_found *out)
 {
     uint64_t packets = lap_reader_summary(trace)->packets, end;
-    struct position_found found;
     enum lap_status status;
 
-    out->count = 0;
+    *out = (struct position_found){.place_count = 0};
     if (at->of_packet && at->count == 1 && at->numbers[0] < packets) {
         *out_ticket = at->numbers[0] + 1;
         return LAP_OK;
     }
-    status = position_find(trace, at, &found);
+    status = position_find(trace, at, out);
     if (status != LAP_OK)
         return status;
-    *out = found.position;
-    end = lap_reader_frame_end(trace, found.frame);
-    *out_ticket = found.position.count > POSITION_FRAME ? found.ticket : end < packets ? end : packets;
+    end = lap_reader_frame_end(trace, out->frame);
+    *out_ticket = out->position.count > POSITION_FRAME ? out->ticket : end < packets ? end : packets;
     return LAP_OK;
 }

@@ -41,9 +41,9 @@ struct position_found {
 enum lap_status position_find(const struct lap_reader *trace, const struct position *position,
                               struct position_found *out) LAP_MUST_CHECK;
 
-/* The last packet that has happened at a position, by its ticket. A packet is itself, whatever it is. *out: the
- * position, never of_packet; count 0: of a packet. Errors as above. */
+/* The last packet that has happened at a position, by its ticket. A packet is itself, whatever it is. *out is
+ * what position_find gives; position.count 0: it is a packet. Errors as above. */
 enum lap_status position_end(const struct lap_reader *trace, const struct position *at, uint64_t *out_ticket,
-                             struct position *out) LAP_MUST_CHECK;
+                             struct position_found *out) LAP_MUST_CHECK;
 
 #endif

@@ -356,7 +356,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 def all_cases(context: Context) -> list[Case]:
     from e2e import (address, after, backing, bench, blocks, bounded, conformance, contents, contract, descriptor_buffers, dmabuf, draws, experiments, finish, imports, in_flight, incoherent,
-                     keys, loader, matrix, memory, needs, order, parts, parts_in_flight, pictures, planner, present, process, queues, rates, rays, sandbox, shaders, state, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
+                     keys, loader, matrix, memory, needs, order, parts, parts_in_flight, pictures, planner, present, process, queues, rates, rays, sandbox, shaders, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, words)
     # The longest come first, so that no processor waits for them in the end.
     result = [Case(f"torture/{name}", run) for name, run in torture.cases().items()]
@@ -370,6 +370,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"matrix/{name}", run) for name, run in matrix.cases(context).items()]
     result += [Case(f"trim/{name}", run) for name, run in trim.cases(context).items()]
     result += [Case(f"draws/{name}", run) for name, run in draws.cases(context).items()]
+    result += [Case(f"states/{name}", run) for name, run in states.cases(context).items()]
     result += [Case(f"trees/{name}", run) for name, run in trees.cases(context).items()]
     result += [Case(f"state/{name}", run) for name, run in state.cases(context).items()]
     result += [Case(f"contents/{name}", run) for name, run in contents.cases(context).items()]

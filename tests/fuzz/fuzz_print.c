@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lapilli print, info, tree, draws, shaders, state and memory, as text and as JSON, of a whole trace, and of one with calls in
- * flight in its tail file (tests/fuzz/tail.h says what such an input is). */
+/* lapilli print, info, tree, draws, shaders, state and memory, as text and as JSON, of a whole trace, and of one with
+ * calls in flight in its tail file (tests/fuzz/tail.h says what such an input is). */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,8 +111,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     int code = path ? run(way, path) : 0;
 
     /* 2: the trace has no such position or object. */
-    FUZZ_CHECK(code == 0 || code == 3 || code == 4 ||
-               (code == 2 && (way->program == state_main || way->program == memory_main || way->program == shaders_main)));
+    FUZZ_CHECK(
+        code == 0 || code == 3 || code == 4 ||
+        (code == 2 && (way->program == state_main || way->program == memory_main || way->program == shaders_main)));
     if (list && path)
         tail_remove();
     return 0;
