@@ -127,44 +127,6 @@ static int parse(int argc, char **argv, struct options *options)
     return check(options);
 }
 
-/* "VkImage:2". A type that does not exist is none here, and is told of when the trace's types are known. */
-static bool parse_object(const char *text, uint32_t *out_type, uint64_t *out_index, char *out_name, size_t name_bytes)
-{
-    const char *colon = strchr(text, ':');
-    char *end;
-
-    if (!colon || colon == text || colon[1] < '0' || colon[1] > '9' || (size_t)(colon - text) >= name_bytes)
-        return false;
-    snprintf(out_name, name_bytes, "%.*s", (int)(colon - text), text);
-    *out_type = gen_handle_by_name(out_name);
-    *out_index = strtoull(colon + 1, &end, 10);
-    return !*end;
-}
-
-/* The last packet that has happened at a position. A packet is itself, whatever it is. */
-static enum lap_status find(const struct lap_reader *trace, const struct position *at, uint64_t *out_ticket, char *text,
-                            struct position_found *out)
-{
-    uint64_t packets = lap_reader_summary(trace)->packets, end;
-    struct position_found found;
-    enum lap_status status;
-
-    position_text(at, text);
-    *out = (struct position_found){0};
-    if (at->of_packet && at->count == 1 && at->numbers[0] < packets) {
-        *out_ticket = at->numbers[0] + 1;
-        return LAP_OK;
-    }
-    status = position_find(trace, at, &found);
-    if (status != LAP_OK)
-        return status;
-    *out = found;
-    position_text(&out->position, text);
-    end = lap_reader_frame_end(trace, found.frame);
-    *out_ticket = found.position.count > POSITION_FRAME ? found.ticket : end < packets ? end : packets;
-    return LAP_OK;
-}
-
 static enum lap_status show(const struct options *options, struct lap_state_view *view, uint32_t type, uint64_t index)
 {
     if (options->object)
