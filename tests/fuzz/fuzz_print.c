@@ -99,15 +99,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
                                       {state_main, {"--diff=#4", "#40"}, NULL},
                                       {state_main, {"--at=#40"}, "VkDevice:1"},
                                       {state_main, {"--json", "--at=#60"}, "VkDeviceMemory:1"},
-                                      {state_main, {"--at=1"}, "VkDescriptorSet.1.1.5"},
-                                      "VkImage:1"},
-                            {memory_main,
-                             {
-                                 "--state_main, {" --json ", " --at = 1 "}, " VkBufferVkQueryPool : 1 "},
-                                 {memory_mainstate_main, {"--json", "--at=1.1.1.5"}, "VkBuffer:2"},
-                                 "VkSemaphore:1"
-                             },
-                             {state_main, {"--at=#60"}, "VkQueue:1"}};
+                                      {state_main, {"--at=1.1.1.5"}, "VkImage:1"},
+                                      {state_main, {"--json", "--at=1"}, "VkQueryPool:1"},
+                                      {state_main, {"--json", "--at=1.1.1.5"}, "VkSemaphore:1"},
+                                      {state_main, {"--at=#60"}, "VkQueue:1"},
+                                      {state_main, {"--at=1"}, "VkDescriptorSet:1"},
+                                      {memory_main, {"--at=1"}, "VkBuffer:1"},
+                                      {memory_main, {"--json", "--at=1.1.1.5"}, "VkBuffer:2"}};
     size_t list_bytes;
     const uint8_t *list = tail_list(data, bytes, &list_bytes);
     const char *path =
