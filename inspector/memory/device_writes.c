@@ -858,15 +858,17 @@ static bool see_order(struct memory_state *m, const void *args)
         set_event(m, ((const struct gen_args_vkCmdResetEvent2 *)args)->event, false);
         return true;
     case GEN_vkCmdPushDescriptorSetKHR: /* what is bound matters to the work that finds it */
-    case GEN_vkCmdPushDescriptorSet2KHR:
     case GEN_vkCmdBindTransformFeedbackBuffersEXT:
     case GEN_vkCmdBindShadingRateImageNV:
     case GEN_vkCmdBindInvocationMaskHUAWEI:
     case GEN_vkCmdBindDescriptorBuffersEXT:
     case GEN_vkCmdSetDescriptorBufferOffsetsEXT:
-    case GEN_vkCmdSetDescriptorBufferOffsets2EXT:
     case GEN_vkCmdBindDescriptorBufferEmbeddedSamplersEXT:
+#ifdef VK_KHR_maintenance6
+    case GEN_vkCmdPushDescriptorSet2KHR:
+    case GEN_vkCmdSetDescriptorBufferOffsets2EXT:
     case GEN_vkCmdBindDescriptorBufferEmbeddedSamplers2EXT:
+#endif
         return true;
 #ifdef VK_EXT_descriptor_heap
     case GEN_vkCmdBindResourceHeapEXT:
