@@ -372,7 +372,7 @@ int lap_image_at_run(const char *program, struct lap_image_at *options)
     uint32_t type;
     int code;
 
-    if (!lap_object_parse(options->object, &type, &job.index, name) || type != GEN_HANDLE_VkImage) {
+    if (lap_object_parse(options->object, &type, &job.index, name) != LAP_OK || type != GEN_HANDLE_VkImage) {
         fprintf(stderr, "%s: '%.80s' is no image: it is named VkImage:NUMBER\n", program, options->object);
         return LAP_TOOL_USAGE;
     }

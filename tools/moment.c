@@ -19,20 +19,21 @@ enum lap_status lap_moment_find(const struct lap_reader *trace, const struct pos
     return status;
 }
 
-bool lap_object_parse(const char *text, uint32_t *out_type, uint64_t *out_index, char out_name[LAP_OBJECT_NAME_MAX])
+enum lap_status lap_object_parse(const char *text, uint32_t *out_type, uint64_t *out_index,
+                                 char out_name[LAP_OBJECT_NAME_MAX])
 {
     const char *colon = strchr(text, ':');
-    char *end;
+    char *end = NULL;
 
-    if (!colon || colon == text || colon[1] < '0' || colon[1] > '9' || colon - text >= (long)LAP_OBJECT_NAME_MAX)
-        return false;
-    snprintf(out_name, LAP_OBJECT_NAME_MAX, "%.*s", (int)(colon - text), text);
-    *out_type = gen_handle_by_name(out_name);
-    *out_index = strtoull(colon + 1, &end, 10);
-    return !*end;
+    if (colon && colon != text && colon[1] >= '0' && colon[1] <= '9' && colon - text < (long)LAP_OBJECT_NAME_MAX) {
+        snprintf(out_name, LAP_OBJECT_NAME_MAX, "%.*s", (int)(colon - text), text);
+        *out_type = gen_handle_by_name(out_name);
+        *out_index = strtoull(colon + 1, &end, 10);
+    }
+    return end && !*end ? LAP_OK : lap_fail(LAP_ERROR_ARGUMENT, "'%.80s' is no object: it is named TYPE:NUMBER", text);
 }
 
-static enum lap_status not_there(const struct object_lives *lives, uint32_t type, uint64_t index)
+enum lap_status lap_object_not_there(const struct object_lives *lives, uint32_t type, uint64_t index)
 {
     uint64_t smallest = UINT64_MAX, largest = 0;
     const char *name = gen_handle_names[type];
@@ -61,7 +62,7 @@ enum lap_status lap_object_lives_in(const struct object_lives *lives, uint64_t t
         if (lives->lives[i].type == type && lives->lives[i].index == index)
             life = &lives->lives[i];
     if (!life)
-        return not_there(lives, type, index);
+        return lap_object_not_there(lives, type, index);
     if (object_lives_at(life, ticket))
         return LAP_OK;
     if (!life->end)

@@ -83,8 +83,8 @@ static int parse_words(int argc, char **argv, struct options *options)
                                          : "one FILE, a buffer, OFFSET and SIZE at most");
     options->path = argv[optind++];
     options->object = argv[optind++];
-    if (!lap_object_parse(options->object, &type, &options->index, name))
-        return usage("an object is named TYPE:NUMBER, like VkBuffer:2");
+    if (lap_object_parse(options->object, &type, &options->index, name) != LAP_OK)
+        return usage(lap_error_message());
     if (type == GEN_HANDLE_VkImage)
         return usage("texels are shown by lapilli image FILE --at POSITION VkImage:N");
     if (type != GEN_HANDLE_VkBuffer)

@@ -155,8 +155,8 @@ static enum lap_status read_and_show(const struct options *options, struct lap_s
         status = lap_moment_find(view->trace, &options->at[0], &view->first, view->at[0], &first);
     if (status == LAP_OK && view->first > view->last)
         status = lap_fail(LAP_ERROR_ARGUMENT, "%s is behind %s", view->at[0], view->at[1]);
-    if (status == LAP_OK && options->object && !lap_object_parse(options->object, &wish.used_type, &index, name))
-        status = lap_fail(LAP_ERROR_ARGUMENT, "'%.80s' is no object: it is named TYPE:NUMBER", options->object);
+    if (status == LAP_OK && options->object)
+        status = lap_object_parse(options->object, &wish.used_type, &index, name);
     if (status != LAP_OK)
         return status;
     wish.first = view->first;

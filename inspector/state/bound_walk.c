@@ -23,8 +23,6 @@ struct walk {
     struct bound_visit now;
     uint64_t frame, submits; /* from 1: of the current frame */
     bool over;               /* the position is behind options->until */
-    bool calls[GEN_COMMAND_COUNT];
-    uint16_t commands[GEN_COMMAND_COUNT + 1];
 };
 
 /* Whether the position leads to what is asked for, or lies in it. */
@@ -171,11 +169,6 @@ static enum lap_status see(void *state, const struct trace_call *call)
     uint64_t first = at ? at->numbers[0] : w->options->first_frame;
     uint64_t last = at ? at->numbers[0] : w->options->last_frame;
 
-    if (w->calls[call->command]) {
-        enum lap_status status = w->options->visit_call(w->user, call);
-        if (status != LAP_OK)
-            return status;
-    }
     if (call->command == GEN_lapilliBlock)
         return position_held_record(&w->held, call);
     if (call->command != GEN_vkQueueSubmit && call->command != GEN_vkQueueSubmit2) {
@@ -193,30 +186,25 @@ static enum lap_status see(void *state, const struct trace_call *call)
     return frame >= first ? walk_submit(w, call) : LAP_OK;
 }
 
-static void choose_commands(struct walk *w)
-{
-    static const uint16_t own[] = {CREATION_FACTS_COMMANDS, GEN_lapilliBlock, GEN_vkQueueSubmit, GEN_vkQueueSubmit2,
-                                   GEN_COMMAND_NONE};
-    static const uint16_t of_descriptors[] = {DESCRIPTORS_COMMANDS, GEN_COMMAND_NONE};
-    const uint16_t *lists[] = {own, w->options->descriptors ? of_descriptors : NULL, w->options->calls};
-    bool chosen[GEN_COMMAND_COUNT] = {false};
-    size_t count = 0;
-
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        for (const uint16_t *c = lists[i]; c && *c; c++)
-            chosen[*c] = true;
-    for (const uint16_t *c = w->options->calls; c && *c; c++)
-        w->calls[*c] = true;
-    for (uint16_t i = 1; i < GEN_COMMAND_COUNT; i++)
-        if (chosen[i])
-            w->commands[count++] = i;
-}
-
 enum lap_status bound_walk(const struct lap_reader *trace, const struct bound_walk_options *options,
                            bound_visit_fn visit, void *user)
 {
+    static const uint16_t commands[] = {CREATION_FACTS_COMMANDS, GEN_lapilliBlock, GEN_vkQueueSubmit,
+                                        GEN_vkQueueSubmit2, GEN_COMMAND_NONE};
+    static const uint16_t with_descriptors[] = {CREATION_FACTS_COMMANDS, DESCRIPTORS_COMMANDS, GEN_lapilliBlock,
+                                                GEN_vkQueueSubmit,       GEN_vkQueueSubmit2,   GEN_COMMAND_NONE};
     struct walk *w = calloc(1, sizeof *w);
-    struct trace_visitor visitor = {.visit = see, .state = w, .last_ticket = options->last_ticket};
+    const struct trace_visitor visitors[] = {{.all_commands = !options->calls,
+                                              .commands = options->calls,
+                                              .information = true,
+                                              .visit = options->visit_call,
+                                              .state = user,
+                                              .last_ticket = options->last_ticket},
+                                             {.commands = options->descriptors ? with_descriptors : commands,
+                                              .visit = see,
+                                              .state = w,
+                                              .last_ticket = options->last_ticket}};
+    unsigned first = options->visit_call ? 0 : 1;
     uint64_t last = options->at ? options->at->numbers[0] : options->last_frame;
     enum lap_status status;
 
@@ -226,16 +214,13 @@ enum lap_status bound_walk(const struct lap_reader *trace, const struct bound_wa
     w->options = options;
     w->visit = visit;
     w->user = user;
-    choose_commands(w);
-    visitor.commands = w->commands;
-    visitor.information = options->calls != NULL;
     creation_facts_init(&w->facts);
     descriptors_init(&w->descriptors);
     w->now.descriptors = options->descriptors ? &w->descriptors : NULL;
     position_held_init(&w->held);
     status = position_contents_open(trace, &w->contents);
     if (status == LAP_OK)
-        status = trace_pass_run(trace, last == UINT64_MAX ? 0 : last, &visitor, 1);
+        status = trace_pass_run(trace, last == UINT64_MAX ? 0 : last, &visitors[first], 2 - first);
     for (unsigned i = 0; i < POSITION_MOST_PLACES; i++) {
         if (w->blocks[i].reader)
             position_blocks_close(&w->blocks[i]);

@@ -37,9 +37,9 @@ struct bound_walk_options {
     bool descriptors;                 /* of sets are followed, too */
     const struct position *until;     /* visits nothing behind it; not of a packet. NULL: all */
     uint64_t last_ticket;             /* later packets are not seen; 0: all are */
-    /* Other calls that are visited in between, also information packets: a list that ends with 0, or NULL. */
-    const uint16_t *calls;
+    /* Visits calls, too, in front of the commands of a submit, also information packets. NULL: not. */
     trace_visit_fn visit_call; /* with `user` */
+    const uint16_t *calls;     /* which ones: a list that ends with 0; NULL: all */
     /* Called now and then, with the packet that was read. NULL: not. */
     void (*progress)(void *user, const struct lap_packet *packet);
 };

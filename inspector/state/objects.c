@@ -430,7 +430,7 @@ enum lap_status state_objects_find(const struct lap_reader *trace, const struct 
                                          .state = objects,
                                          .last_ticket = wish->last};
     status = read_all(trace, objects, visitors, 2, &whole);
-    if (!whole)
+    if (!whole && !wish->up_to_damage)
         state_objects_free(out);
     return status;
 }

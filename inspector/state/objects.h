@@ -57,6 +57,7 @@ struct state_wish {
         last; /* tickets, first <= last, and last is not 0. For one state `first` is 0: counts begin with the trace */
     bool to_end;        /* reads on behind the last ticket, for the ends of objects */
     bool lives_alone;   /* no notes */
+    bool up_to_damage;  /* an error before the last ticket leaves *out usable, too */
     uint32_t used_type; /* objects whose creation names this one are found; GEN_HANDLE_NONE: not asked for */
     uint64_t used_index;
     void (*progress)(void *user, uint64_t done, uint64_t all); /* may be NULL */

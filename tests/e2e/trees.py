@@ -10,6 +10,7 @@ from typing import Callable
 from e2e.bound import check_bound
 from e2e.cases import Cases, Context, Failure, Program, Skip, check, chunks_of, prepare_on, programs
 from e2e.sets import check_sets
+from e2e.uses import check_uses
 
 CASES = Cases()
 case = CASES.add
@@ -126,6 +127,7 @@ def check_tree(context: Context, file: str) -> Reading:
         check(total == info[key], f"{file}: the tree has {total} {key}, info {info[key]}")
     check_bound(context, file, lines)
     check_sets(context, file, lines)
+    check_uses(context, file, lines)
     check_recoded(context, file, lines)
     quick = json.loads(context.run([*tree, "--quick", "--depth", "99", file]).out)
     check([len(frame["children"]) for frame in quick["nodes"]] == [frame["submits"] for frame in whole["nodes"]], f"{file}: the quick tree has other submits")

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/* lapilli-uses: lists what a trace does with an object, one use a line, or the objects that nothing uses. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspector/position/find.h"
+#include "inspector/state/unused.h"
+#include "inspector/state/uses.h"
+#include "tools/calls.h"
+#include "tools/moment.h"
+#include "tools/progress.h"
+#include "tools/state_print.h"
+#include "tools/text.h"
+#include "tools/tool.h"
+
+#define PROGRAM       "lapilli-uses"
+#define HEADER        "position\tcommand\taccess\thow\tthrough\n"
+#define UNUSED_HEADER "object\tname\tmade\tbytes\twhy\n"
+#define HOW_BYTES     160u
+
+static const char help[] =
+    "usage: lapilli uses [options] FILE OBJECT\n"
+    "       lapilli uses --unused [options] FILE\n"
+    "Lists what uses an object, like VkImage:2, one use a line: calls that name it, and commands of command buffers, "
+    "in "
+    "the\n"
+    "order in which submits run them. What is bound counts at the draw, dispatch or ray trace that finds it. An image "
+    "is "
+    "also\n"
+    "used through its views, memory through what is bound in it, and all of it through descriptors. What goes through "
+    "device\n"
+    "addresses is not seen. With --unused: the objects that nothing uses. Columns are separated by tabs.\n"
+    "\n"
+    "  position   FRAME.SUBMIT.BUFFER.COMMAND, as lapilli tree has it; of a call #PACKET, as lapilli print\n"
+    "  command    its name\n"
+    "  access     read, write, read-write: it may do both; '-': it touches no contents\n"
+    "  how        what the object is there: 'vertex buffer 0', 'copy source'; or the member that names it\n"
+    "  through    objects that are made of it, separated by slashes; '-': none\n"
+    "\n"
+    "  --frames A-B    only these frames, counted from 1; also A, A- and -B\n"
+    "  --at POSITION   only what is in there\n"
+    "  --bindings      also the commands that bind it\n"
+    "  --unused        object, name, packet that made it, bytes of memory, and what alone has to do with it\n"
+    "  --type TYPE     with --unused: only objects of this type, like VkImage\n"
+    "  --no-header     leave out the line with the names of the columns\n"
+    "  --json          a JSON object a line instead\n"
+    "  --help          this text\n"
+    "\n"
+    "Exit status: 0; 1 out of memory or output failed; 2 wrong usage, or the trace has no such position or object; 3\n"
+    "no readable trace; 4 the trace is incomplete.\n";
+
+struct options {
+    struct position at; /* count 0: all */
+    uint64_t first_frame, last_frame;
+    const char *path, *object, *type;
+    bool json, header, bindings, unused;
+};
+
+struct lister {
+    const struct options *options;
+    struct lap_progress progress;
+    uint64_t frames, rows;
+};
+
+static int usage(const char *what)
+{
+    fprintf(stderr, PROGRAM ": %s. Try 'lapilli uses --help'.\n", what);
+    return LAP_TOOL_USAGE;
+}
+
+static int check(const struct options *options, bool has_frames)
+{
+    if (has_frames && options->at.count)
+        return usage("--frames or --at, not both");
+    if (options->unused && (has_frames || options->at.count || options->bindings))
+        return usage("--unused is of the whole trace");
+    if (options->unused && options->object)
+        return usage("--unused or an OBJECT, not both");
+    if (!options->unused && !options->object)
+        return usage("an OBJECT is missing");
+    if (options->type && !options->unused)
+        return usage("--type needs --unused");
+    return -1;
+}
+
+/* Fills *options, or returns an exit status, which is not negative. */
+static int parse(int argc, char **argv, struct options *options)
+{
+    static const struct option longs[] = {{"frames", required_argument, NULL, 'f'},
+                                          {"at", required_argument, NULL, 'a'},
+                                          {"bindings", no_argument, NULL, 'b'},
+                                          {"unused", no_argument, NULL, 'u'},
+                                          {"type", required_argument, NULL, 't'},
+                                          {"no-header", no_argument, NULL, 'n'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    bool has_frames = false;
+    int option;
+
+    *options = (struct options){.header = true, .last_frame = UINT64_MAX};
+    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        switch (option) {
+        case 'f':
+            if (!lap_tool_frames(optarg, &options->first_frame, &options->last_frame))
+                return usage("--frames wants A-B with 1 <= A <= B");
+            has_frames = true;
+            break;
+        case 'a':
+            if (position_parse(optarg, &options->at) != LAP_OK)
+                return usage(lap_error_message());
+            break;
+        case 'b':
+            options->bindings = true;
+            break;
+        case 'u':
+            options->unused = true;
+            break;
+        case 't':
+            options->type = optarg;
+            break;
+        case 'n':
+            options->header = false;
+            break;
+        case 'j':
+            options->json = true;
+            break;
+        case 'h':
+            return lap_tool_help(PROGRAM, help);
+        default:
+            return usage("wrong usage");
+        }
+    }
+    if (optind + 1 != argc && optind + 2 != argc)
+        return usage(optind < argc ? "one FILE and one OBJECT at a time" : "a FILE is missing");
+    options->path = argv[optind];
+    options->object = argv[optind + 1]; /* or NULL */
+    return check(options, has_frames);
+}
+
+static void show_progress(void *user, const struct lap_packet *packet)
+{
+    struct lister *lister = user;
+    lap_progress_show(&lister->progress, packet->frame, lister->frames);
+}
+
+static enum lap_status check_output(void)
+{
+    return ferror(stdout) ? lap_fail(LAP_ERROR_IO, "the output can't be written") : LAP_OK;
+}
+
+/* ---- uses ---- */
+
+static void descriptor_text(const struct use *use, char out[HOW_BYTES])
+{
+    static const char prefix[] = "VK_DESCRIPTOR_TYPE_";
+    const struct reached *d = use->descriptor;
+    const char *type = lap_text_named("VkDescriptorType", d->descriptor.type);
+    char element[24] = "", more[40] = "";
+
+    if (type && strncmp(type, prefix, sizeof prefix - 1) == 0)
+        type += sizeof prefix - 1;
+    if (!d->alone)
+        snprintf(element, sizeof element, " [%" PRIu32 "]", d->element);
+    if (use->more)
+        snprintf(more, sizeof more, " and %" PRIu32 " more", use->more);
+    snprintf(out, HOW_BYTES, "%sset %" PRIu32 " binding %" PRIu32 "%s %s%s", d->pushed ? "pushed " : "", d->set,
+             d->binding, element, type ? type : "another type", more);
+}
+
+static void how_text(const struct use *use, char out[HOW_BYTES])
+{
+    static const char *const texts[] = {[USE_COPY_SOURCE] = "copy source",
+                                        [USE_COPY_DESTINATION] = "copy destination",
+                                        [USE_CLEAR] = "clear",
+                                        [USE_BARRIER] = "barrier",
+                                        [USE_INDIRECT] = "indirect arguments",
+                                        [USE_BOUND_MEMORY] = "bound memory",
+                                        [USE_VIEW] = "view",
+                                        [USE_PRESENT] = "presented",
+                                        [USE_PIPELINE] = "pipeline",
+                                        [USE_SHADER] = "shader",
+                                        [USE_SET] = "set",
+                                        [USE_VERTEX_BUFFER] = "vertex buffer",
+                                        [USE_INDEX_BUFFER] = "index buffer",
+                                        [USE_FEEDBACK] = "transform feedback"};
+    bool is_numbered =
+        use->role == ATTACHMENT_COLOR || use->role == ATTACHMENT_RESOLVE || use->role == ATTACHMENT_INPUT;
+
+    if (use->kind == USE_MEMBER)
+        snprintf(out, HOW_BYTES, "%s", use->member);
+    else if (use->kind == USE_DESCRIPTOR)
+        descriptor_text(use, out);
+    else if (use->kind == USE_ATTACHMENT && is_numbered)
+        snprintf(out, HOW_BYTES, "%s attachment %" PRIu32, attachment_role_name(use->role), use->number);
+    else if (use->kind == USE_ATTACHMENT)
+        snprintf(out, HOW_BYTES, "%s attachment", attachment_role_name(use->role));
+    else if (use->kind == USE_SET || use->kind == USE_VERTEX_BUFFER || use->kind == USE_FEEDBACK)
+        snprintf(out, HOW_BYTES, "%s %" PRIu32, texts[use->kind], use->number);
+    else
+        snprintf(out, HOW_BYTES, "%s", texts[use->kind]);
+}
+
+static const char *position_of(const struct use *use, char out[POSITION_TEXT_BYTES])
+{
+    if (use->position)
+        return position_text(use->position, out);
+    snprintf(out, POSITION_TEXT_BYTES, "#%" PRIu64, use->ticket - 1);
+    return out;
+}
+
+static const char *const access_texts[] = {
+    [USE_NAMED] = "-", [USE_READ] = "read", [USE_WRITE] = "write", [USE_READ_WRITE] = "read-write"};
+
+static void put_row(const struct use *use, const char *how, const struct use_object *through, size_t count)
+{
+    char text[POSITION_TEXT_BYTES];
+
+    printf("%s\t%s\t%s\t%s\t", position_of(use, text), gen_command_names[use->command], access_texts[use->access], how);
+    for (size_t i = 0; i < count; i++)
+        printf("%s%s:%" PRIu64, i ? "/" : "", gen_handle_names[through[i].type], through[i].index);
+    puts(count ? "" : "-");
+}
+
+static void put_json(const struct use *use, const char *how, const struct use_object *through, size_t count)
+{
+    char text[POSITION_TEXT_BYTES];
+
+    printf("{\"position\": \"%s\", \"command\": \"%s\", \"access\": ", position_of(use, text),
+           gen_command_names[use->command]);
+    lap_text_put_json(stdout, use->access == USE_NAMED ? NULL : access_texts[use->access]);
+    fputs(", \"how\": ", stdout);
+    lap_text_put_json(stdout, how);
+    fputs(", \"through\": [", stdout);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i ? ", " : "", stdout);
+        lap_state_put_handle(stdout, through[i].type, through[i].index);
+    }
+    puts("]}");
+}
+
+static void begin_rows(struct lister *lister)
+{
+    if (!lister->rows++ && lister->options->header && !lister->options->json)
+        fputs(lister->options->unused ? UNUSED_HEADER : HEADER, stdout);
+}
+
+static enum lap_status put_use(void *user, const struct use *use, const struct use_object *through, size_t count)
+{
+    struct lister *lister = user;
+    char how[HOW_BYTES];
+
+    begin_rows(lister);
+    how_text(use, how);
+    if (lister->options->json)
+        put_json(use, how, through, count);
+    else
+        put_row(use, how, through, count);
+    return check_output();
+}
+
+/* The objects of the whole trace. An error may leave them usable. */
+static enum lap_status find_objects(const struct lap_reader *trace, bool lives_alone, struct state_objects **out)
+{
+    uint64_t packets = lap_reader_summary(trace)->packets;
+    const struct state_wish wish = {.last = packets ? packets : 1, .lives_alone = lives_alone, .up_to_damage = true};
+
+    return state_objects_find(trace, &wish, out);
+}
+
+/* Of an object without uses. LAP_ERROR_ARGUMENT: there is none; type: as it was asked for. */
+static enum lap_status check_object(const struct lap_reader *trace, struct use_object object, const char *type)
+{
+    struct lap_state_view view = {.trace = trace};
+    struct state_objects *objects;
+    enum lap_status status = find_objects(trace, true, &objects);
+
+    view.objects = objects;
+    if (status == LAP_OK && !object.type)
+        status = lap_state_no_type(&view, type);
+    else if (status == LAP_OK && !state_objects_get(objects, object.type, object.index))
+        status = lap_object_not_there(state_objects_lives(objects), object.type, object.index);
+    state_objects_free(&objects);
+    return status;
+}
+
+static enum lap_status list_uses(struct lister *lister, const struct lap_reader *trace)
+{
+    const struct options *options = lister->options;
+    struct use_walk_options walk = {
+        .first_frame = options->first_frame, .last_frame = options->last_frame, .bindings = options->bindings};
+    char type[LAP_OBJECT_NAME_MAX] = "";
+    struct use_object object = {.type = GEN_HANDLE_NONE};
+    struct position_found found;
+    enum lap_status status = lap_object_parse(options->object, &object.type, &object.index, type);
+
+    if (status == LAP_OK && options->at.count) {
+        status = position_find(trace, &options->at, &found);
+        walk.at = &found.position;
+    }
+    if (status == LAP_OK && object.type)
+        status = uses_of(trace, object, &walk, put_use, show_progress, lister);
+    if (status == LAP_OK && !lister->rows)
+        status = check_object(trace, object, type);
+    if (status == LAP_OK && !lister->rows)
+        begin_rows(lister);
+    return status;
+}
+
+/* ---- unused objects ---- */
+
+/* What is bound in memory for it; UINT64_MAX: it says nothing of that. */
+static uint64_t bytes_of(const struct state_notes *notes)
+{
+    uint64_t bytes = 0;
+
+    if (!notes || !notes->binding)
+        return UINT64_MAX;
+    for (const struct state_binding *b = notes->binding; b; b = b->before)
+        bytes += b->plane || b == notes->binding ? b->size : 0;
+    return bytes;
+}
+
+/* "-": nothing else is known. */
+static void why_text(const struct lap_state_view *view, const struct unused *unused, char out[HOW_BYTES])
+{
+    const struct object_life *other = unused->other == SIZE_MAX ? NULL : lap_state_life(view, unused->other);
+    char more[40] = "";
+
+    snprintf(out, HOW_BYTES, "%s", unused->described ? "only in descriptors that nothing finds bound" : "-");
+    if (!other)
+        return;
+    if (unused->others)
+        snprintf(more, sizeof more, " and %" PRIu64 " more", unused->others);
+    snprintf(out, HOW_BYTES, "only for %s:%" PRIu64 "%s, which nothing uses", gen_handle_names[other->type],
+             other->index, more);
+}
+
+/* Tabs and newlines end columns and lines. */
+static void put_name(const char *name)
+{
+    for (const char *at = name ? name : "-"; *at; at++)
+        putchar((unsigned char)*at < 0x20 || *at == 0x7f ? ' ' : *at);
+}
+
+static void put_unused(const struct lap_state_view *view, const struct unused *unused)
+{
+    const struct object_life *life = lap_state_life(view, unused->number);
+    const char *name = lap_state_name(view, unused->number, 1);
+    uint64_t bytes = bytes_of(state_objects_notes(view->objects, unused->number));
+    char why[HOW_BYTES], number[24] = "";
+
+    why_text(view, unused, why);
+    if (bytes != UINT64_MAX)
+        snprintf(number, sizeof number, "%" PRIu64, bytes);
+    if (!view->json) {
+        printf("%s:%" PRIu64 "\t", gen_handle_names[life->type], life->index);
+        put_name(name);
+        printf("\t#%" PRIu64 "\t%s\t%s\n", life->begin - 1, number[0] ? number : "-", why);
+        return;
+    }
+    fputs("{\"object\": ", stdout);
+    lap_state_put_handle(stdout, life->type, life->index);
+    fputs(", \"name\": ", stdout);
+    lap_text_put_json(stdout, name);
+    printf(", \"made\": %" PRIu64 ", \"bytes\": %s, \"why\": ", life->begin - 1, number[0] ? number : "null");
+    lap_text_put_json(stdout, why[0] == '-' ? NULL : why);
+    puts("}");
+}
+
+static int compare(const void *a, const void *b, void *user)
+{
+    const struct object_life *x = lap_state_life(user, ((const struct unused *)a)->number);
+    const struct object_life *y = lap_state_life(user, ((const struct unused *)b)->number);
+
+    if (x->type != y->type)
+        return x->type < y->type ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static enum lap_status list_unused(struct lister *lister, const struct lap_reader *trace)
+{
+    const char *type = lister->options->type;
+    struct lap_state_view view = {.trace = trace, .json = lister->options->json, .out = stdout};
+    struct state_objects *objects;
+    struct unused *unused = NULL;
+    size_t count = 0;
+    enum lap_status status = find_objects(trace, false, &objects), printed = LAP_OK;
+
+    view.objects = objects;
+    view.type = type ? gen_handle_by_name(type) : GEN_HANDLE_NONE;
+    if (objects && type && !view.type)
+        status = lap_state_no_type(&view, type);
+    else if (objects && status != LAP_ERROR_MEMORY) /* damage comes again */
+        status = unused_find(trace, objects, show_progress, lister, &unused, &count);
+    lap_progress_clear(&lister->progress);
+    if (unused)
+        begin_rows(lister);
+    if (count)
+        qsort_r(unused, count, sizeof *unused, compare, &view);
+    for (size_t i = 0; i < count && printed == LAP_OK; i++) {
+        if (!view.type || lap_state_life(&view, unused[i].number)->type == view.type)
+            put_unused(&view, &unused[i]);
+        printed = check_output();
+    }
+    free(unused);
+    state_objects_free(&objects);
+    return printed == LAP_OK ? status : printed;
+}
+
+/* ---- the whole ---- */
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct lister lister = {.options = &options};
+    struct lap_reader *trace;
+    enum lap_status status;
+    int code = parse(argc, argv, &options);
+
+    if (code >= 0)
+        return code;
+    lap_calls_enter_sandbox();
+    status = lap_reader_open(options.path, NULL, &trace);
+    if (status != LAP_OK)
+        return lap_calls_report_open(PROGRAM, options.path, status);
+    lister.frames = lap_reader_summary(trace)->frames;
+    if (options.unused)
+        lap_progress_begin(&lister.progress, "reading", false);
+    else
+        lap_progress_begin_beside(&lister.progress, "listing");
+    status = options.unused ? list_unused(&lister, trace) : list_uses(&lister, trace);
+    lap_progress_clear(&lister.progress);
+    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
+    if (code == LAP_TOOL_OK && !ferror(stdout)) /* else the walk ended since its reader went */
+        code = lap_calls_report_end(PROGRAM, options.path, trace, status);
+    lap_reader_close(&trace);
+    return code;
+}
