@@ -31,6 +31,7 @@ static const char help[] =
     "  lapilli shaders FILE [HASH]      code of shaders: a list, one as text, or a search\n"
     "  lapilli state FILE --at POSITION what lives there, or what a command finds bound\n"
     "  lapilli memory FILE VkBuffer:N   the bytes of a buffer, and who wrote them\n"
+    "  lapilli uses FILE OBJECT         what uses an object; the objects that nothing uses\n"
     "  lapilli image FILE -o DIR        pictures of the attachments behind a command, or of a texture\n"
     "  lapilli trim FILE -o NEW         some frames of a trace, with what they need\n"
     "  lapilli repair FILE              end a trace that its program could not end\n"

@@ -87,7 +87,7 @@ def an_output_that_can_not_be_made_is_reported_once(context: Context) -> None:
 
 @case
 def a_missing_file_is_exit_status_3(context: Context) -> None:
-    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["shaders"], ["state", "--at", "1"], ["image", "--after", "1.1.1.1", "-o", "shot"], ["repair"]):
+    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["shaders"], ["state", "--at", "1"], ["uses", "--unused"], ["image", "--after", "1.1.1.1", "-o", "shot"], ["repair"]):
         one_sentence(context.run([context.program("lapilli"), *command, "no-such.lapilli"], expect=3).err)
 
 
@@ -95,7 +95,7 @@ def a_missing_file_is_exit_status_3(context: Context) -> None:
 def a_file_that_is_no_trace_is_exit_status_3(context: Context) -> None:
     (context.folder / "a.lapilli").write_bytes(os.urandom(5000))
     (context.folder / "b.lapilli").write_bytes(b"")
-    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["shaders"], ["state", "--at", "1"], ["image", "--after", "1.1.1.1", "-o", "shot"],
+    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["shaders"], ["state", "--at", "1"], ["uses", "--unused"], ["image", "--after", "1.1.1.1", "-o", "shot"],
                     ["trim", "--draw", "1.1.1.1", "-o", "new"], ["compress", "-o", "new"], ["repair"]):
         for name in ("a.lapilli", "b.lapilli", "."):
             one_sentence(context.run([context.program("lapilli"), *command, name], expect=3).err)
@@ -112,7 +112,8 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["tree"], ["tree", "--at", "0", "f"], ["tree", "--at", "1.x", "f"], ["tree", "--depth", "0", "f"], ["draws"], ["draws", "--at", "1", "--frames", "1", "f"], ["draws", "--state", "f"],
                     ["shaders"], ["shaders", "f", "12x4"], ["shaders", "f", "123"], ["shaders", "--search", "", "f"], ["shaders", "--search", "a", "f", "1234"], ["shaders", "-o", "g", "f"],
                     ["shaders", "-o", "g", "--json", "f", "1234"], ["shaders", "--glsl", "f"], ["shaders", "--ignore-case", "f"], ["shaders", "--pipeline", "1", "f"],
-                    ["state", "f"], ["state", "--at", "0", "f"], ["state", "--diff", "1", "f"], ["state", "--at", "1", "--diff", "1", "2", "f"], ["trim", "--draw", "0.1.1.1", "-o", "g", "f"],
+                    ["state", "f"], ["state", "--at", "0", "f"], ["state", "--diff", "1", "f"], ["state", "--at", "1", "--diff", "1", "2", "f"], ["uses", "f"], ["uses", "--unused", "f", "VkBuffer:1"],
+                    ["uses", "--unused", "--at", "1", "f"], ["uses", "--at", "1", "--frames", "1", "f", "VkBuffer:1"], ["uses", "--type", "VkBuffer", "f", "VkBuffer:1"], ["trim", "--draw", "0.1.1.1", "-o", "g", "f"],
                     ["image", "f"], ["image", "--after", "1.1.1.1", "f"], ["image", "-o", "g", "f"], ["image", "--after", "0", "-o", "g", "f"],
                     ["image", "--after", "1", "-o", "g"], ["image", "--after", "1", "-o", "g", "--range", "1,1", "f"], ["image", "--after", "1", "-o", "g", "--channels", "x", "f"],
                     ["image", "--after", "1", "-o", "g", "--raw", "--range", "0,1", "f"], ["image", "--at", "1", "-o", "g", "f"], ["image", "--at", "1", "f", "VkImage:1"],
@@ -124,7 +125,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
-                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["image", "--help"], ["compress", "--help"], ["repair", "--help"]):
+                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["image", "--help"], ["compress", "--help"], ["repair", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     check(context.run([context.program("lapilli"), "--version"]).out.strip() != "", "no version")
@@ -487,7 +488,8 @@ def output_that_can_not_be_written_is_exit_status_1(context: Context) -> None:
                         ["lapilli-info", "out.lapilli"], ["lapilli-info", "--json", "out.lapilli"], ["lapilli-print", "out.lapilli"],
                         ["lapilli-tree", "out.lapilli"], ["lapilli-tree", "--json", "out.lapilli"], ["lapilli-draws", "out.lapilli"], ["lapilli-draws", "--json", "--state", "out.lapilli"],
                         ["lapilli-shaders", "out.lapilli"], ["lapilli-shaders", "--json", "out.lapilli"],
-                        ["lapilli-state", "--at", "1", "out.lapilli"], ["lapilli-state", "--at", "1", "--json", "out.lapilli"], ["lapilli-repair", "--json", "out.lapilli"],
+                        ["lapilli-state", "--at", "1", "out.lapilli"], ["lapilli-state", "--at", "1", "--json", "out.lapilli"], ["lapilli-uses", "out.lapilli", "VkDevice:1"],
+                        ["lapilli-uses", "--unused", "--json", "out.lapilli"], ["lapilli-repair", "--json", "out.lapilli"],
                         ["lapilli-compress", "-o", "small", "out.lapilli"], ["lapilli-trim", "--frames", "1", "--no-gpu", "-o", "part", "out.lapilli"],
                         ["lapilli-info", "--help"], ["lapilli", "--version"]):
             done = context.run(["sh", "-c", '"$@" > /dev/full', "sh", *way, context.program(command[0]), *command[1:]], expect=1)

@@ -220,5 +220,32 @@ def a_damaged_trace_is_shown_up_to_the_damage(context: Context) -> None:
             check(context.run([lapilli, "print", "--at", "1.1.1", name], expect=None).status in (0, 4), f"{name}: the first command buffer is not printed")
 
 
+@case
+def uses_are_listed_of_a_part_and_up_to_the_damage(context: Context) -> None:
+    context.capture([context.app("triangle"), "--offscreen"])
+    uses = [context.program("lapilli"), "uses", "--no-header"]
+    rows = {handle: context.run([*uses, "out.lapilli", handle]).out.splitlines() for handle in ("VkBuffer:1", "VkImage:1")}
+    for handle, whole in rows.items():
+        part = context.run([*uses, "--frames", "3-4", "out.lapilli", handle]).out.splitlines()
+        check(part == context.run([*uses, "--at", "3", "out.lapilli", handle]).out.splitlines() + context.run([*uses, "--at", "4", "out.lapilli", handle]).out.splitlines(), f"{part}")
+        check(part == [row for row in whole if row in part] and [r for r in part if "#" not in r] == [r for r in whole if r.startswith(("3.", "4."))] != [], f"{handle}: {part}")
+        one = next(row.partition("\t")[0] for row in part if "#" not in row)
+        check(context.run([*uses, "--at", one, "out.lapilli", handle]).out.splitlines() == [row for row in whole if row.startswith(f"{one}\t")], f"{handle} at {one}")
+    more = context.run([*uses, "--bindings", "out.lapilli", "VkPipeline:1"]).out.splitlines()
+    less = context.run([*uses, "out.lapilli", "VkPipeline:1"]).out.splitlines()
+    check([row for row in more if "\tvkCmdBindPipeline\t" not in row] == less and len(more) > len(less), f"{more}")
+    for arguments, says in ((["VkBuffer:99"], "there is no VkBuffer:99: the trace has VkBuffer:1 to VkBuffer:"), (["VkNothing:1"], "there is no type VkNothing: the trace has VkBuffer, "),
+                            (["VkMicromapEXT:1"], "the trace has none"), (["Buffer"], "'Buffer' is no object"), (["--at", "999", "VkBuffer:1"], "the trace has "), (["--unused", "--type", "Image"], "there is no type Image: ")):
+        done = context.run([*uses, "out.lapilli", *arguments], expect=2)
+        check(says in done.err and not done.out, f"{arguments}: {done.text}")
+    trace = (context.folder / "out.lapilli").read_bytes()
+    (context.folder / "cut").write_bytes(trace[:chunks_of(trace, 3)[-1] + 80])
+    for handle, whole in rows.items():
+        done = context.run([*uses, "cut", handle], expect=4)
+        shown = done.out.splitlines()
+        check(shown == whole[:len(shown)] and 1 < len(shown) < len(whole) and "offset" in done.err, f"{handle}: {len(shown)} of {len(whole)}: {done.err}")
+    check("offset" in context.run([*uses, "--unused", "cut"], expect=4).err, "nothing says that there may be more uses")
+
+
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     return dict(CASES) | {program.name if program.name in FIRST else f"each/{program.name}": tree(program) for program in programs(context)}

@@ -22,8 +22,9 @@ MEMORY = re.compile("lapilliBind|vkBind(Buffer|Image)Memory")
 USING = re.compile("vk(Queue|Acquire|WaitFor|WaitSem|ResetFences|ResetQueryPool|SignalSem|SetEvent|ResetEvent|CopyImageToImage|Transition|ReleaseSwap|Convert|WriteSampler|WriteResource"
                    "|Get(FenceStatus|EventStatus|SemaphoreCounter|QueryPoolResults|DescriptorEXT|BufferDeviceAddress|AccelerationStructureDeviceAddress))"
                    "|lapilli(Update|WriteTexels|ExportSync|ImportSync|SeenSync)")
-CONTENTS = ("VkImage", "VkBuffer", "VkQueryPool", "VkEvent", "VkImageView", "VkBufferView", "VkFramebuffer", "VkAccelerationStructureKHR", "VkAccelerationStructureNV", "VkMicromapEXT")
-MADE_OF = {"VkImage": ("VkDeviceMemory",), "VkBuffer": ("VkDeviceMemory",), "VkImageView": ("VkImage",), "VkBufferView": ("VkBuffer",), "VkFramebuffer": ("VkImageView",),
+CONTENTS = ("VkImage", "VkBuffer", "VkQueryPool", "VkEvent", "VkImageView", "VkBufferView", "VkFramebuffer", "VkAccelerationStructureKHR", "VkAccelerationStructureNV", "VkMicromapEXT", "VkDeviceMemory", "VkVideoSessionKHR",
+            "VkVideoSessionParametersKHR", "VkIndirectExecutionSetEXT", "VkIndirectCommandsLayoutEXT", "VkIndirectCommandsLayoutNV")
+MADE_OF = {"VkImage": ("VkDeviceMemory",), "VkBuffer": ("VkDeviceMemory",), "VkImageView": ("VkImage",), "VkBufferView": ("VkBuffer",), "VkFramebuffer": ("VkImageView",), "VkVideoSessionParametersKHR": ("VkVideoSessionKHR",),
            **dict.fromkeys(("VkAccelerationStructureKHR", "VkMicromapEXT"), ("VkBuffer",))}
 STAGES = {"Draw": lambda stage: "COMPUTE" not in stage, "Dispatch": lambda stage: "COMPUTE" in stage, "TraceRays": lambda stage: False}
 NOT_LISTED = {"VkInstance", "VkPhysicalDevice", "VkDevice", "VkQueue", "VkDisplayKHR", "VkDisplayModeKHR", "VkDebugUtilsMessengerEXT", "VkDebugReportCallbackEXT",
@@ -31,8 +32,8 @@ NOT_LISTED = {"VkInstance", "VkPhysicalDevice", "VkDevice", "VkQueue", "VkDispla
 WRITE, BOTH = "write", "read-write"
 # The access to contents by commands and the members that name them; "-": none. A command without an entry may do anything.
 ACCESS = [(re.compile(pattern), access) for pattern, access in (
-    (r".* [\w.]*Barriers\.", None), (r"vk(Cmd)?(Copy|Blit|Resolve)\w* src", "read"), (r"vk(Cmd)?(Copy|Blit|Resolve|Fill|Update)\w* dst|vkCmdClear", WRITE),
-    (r"vkCmdCopyQueryPoolResults", "read"), (r"vkCmd(Draw|Dispatch)\w*Indirect", "read"), (r"vkCmdBeginConditional", "read"), (r"vk(Begin|End)Command|vkCmd(Bind|Set(?!Event)|EndRend|Push)", None),
+    (r".* [\w.]*Barriers\.", None), (r"vk(Cmd)?(Copy|Blit|Resolve|Build|Decode|Encode)\w* src", "read"), (r"vk(Cmd)?(Copy|Blit|Resolve|Build|Decode|Encode|Fill|Update)\w* dst|vkCmdClear", WRITE),
+    (r"vkCmdCopyQueryPoolResults", "read"), (r"vkCmd(Draw|Dispatch)\w*Indirect", "read"), (r"vkCmdBeginConditional", "read"), (r"vk(Begin|End)Command|vkCmd(Begin|End)VideoCoding|vkCmd(Bind|Set(?!Event)|EndRend|Push)", None),
     (r"lapilliUpdate|lapilliWriteTexels|vkResetQueryPool|vkSetEvent|vkResetEvent", WRITE), (r"vkGetEventStatus|vkGetQueryPoolResults", "read"),
     (r"vkTransition|vkCmd(Begin|End|Reset|Write|Wait|SetEvent)", BOTH), (r"(vk(?!Cmd)|lapilli)", None))]
 
@@ -271,8 +272,11 @@ class Uses:
         images = {image for of_swapchain in self.swapchains.values() for image in of_swapchain}
         found = [handle for handle in self.creations if handle not in used and kind_of(handle) not in NOT_LISTED and handle not in images]
         why = {}
+        named_by: dict[str, list[str]] = {}
+        for made, of in self.made:
+            named_by.setdefault(of, []).append(made)
         for handle in found:
-            others = [made for made, of in self.made if of == handle]
+            others = named_by.get(handle, [])
             why[handle] = (f"only for {others[0]}{f' and {len(others) - 1} more' if len(others) > 1 else ''}, which nothing uses" if others
                            else "only in descriptors that nothing finds bound" if handle in self.described and kind_of(handle) != "VkDescriptorSet" else None)
         return why
@@ -281,11 +285,11 @@ class Uses:
 def check_uses(context: Context, file: str, lines: list[dict]) -> None:
     uses = Uses(lines)
     lapilli_uses = [context.program("lapilli"), "uses", "--json"]
-    kinds: dict[str, list[str]] = {}
-    for row in uses.rows:
-        kinds.setdefault(kind_of(row[0]), []).append(row[0])
-    for handles in kinds.values():
-        for handle in sorted(set(handles), key=handles.count)[-EACH:]:
+    kinds: dict[str, list[tuple[int, str]]] = {}
+    for handle, count in Counter(row[0] for row in uses.rows).items():
+        kinds.setdefault(kind_of(handle), []).append((count, handle))
+    for of_kind in kinds.values():
+        for _, handle in sorted(of_kind)[-EACH:]:
             shown = [json.loads(line) for line in context.run([*lapilli_uses, file, handle]).out.splitlines()]
             have = [(r["position"], r["command"], r["access"], r["how"], tuple(r["through"])) for r in shown]
             read = uses.of(handle)

@@ -34,6 +34,7 @@ int tree_main(int argc, char **argv);
 int draws_main(int argc, char **argv);
 int shaders_main(int argc, char **argv);
 int state_main(int argc, char **argv);
+int uses_main(int argc, char **argv);
 int compress_main(int argc, char **argv);
 int replay_main(int argc, char **argv);
 void stay_outside(void);
@@ -44,7 +45,7 @@ const lap_shader_text_fn lap_shader_spirv = NULL, lap_shader_glsl = NULL;
 
 static char new_file[40]; /* of compress, in the folder where this runs */
 
-enum program { INFO, INFO_JSON, PRINT, PRINT_JSON, TREE, DRAWS, SHADERS, STATE, CHECK, COMPRESS };
+enum program { INFO, INFO_JSON, PRINT, PRINT_JSON, TREE, DRAWS, SHADERS, STATE, USES, CHECK, COMPRESS };
 
 static const struct {
     int (*main)(int argc, char **argv);
@@ -58,12 +59,13 @@ static const struct {
     [DRAWS] = {draws_main, {"lapilli-draws", "--json", "--state"}},
     [SHADERS] = {shaders_main, {"lapilli-shaders", "--json"}},
     [STATE] = {state_main, {"lapilli-state", "--color=never", "--at=1"}},
+    [USES] = {uses_main, {"lapilli-uses", "--unused"}},
     [CHECK] = {replay_main, {"lapilli-replay", "--check", "--sandbox=off"}},
     [COMPRESS] = {compress_main, {"lapilli-compress", "--sandbox=off", "--quiet", "--level", "1", "-o", new_file}},
 };
 
-const char *const damage_program_names[DAMAGE_PROGRAMS] = {"info",  "info --json", "print", "print --json", "tree",
-                                                           "draws", "shaders",     "state", "check",        "compress"};
+const char *const damage_program_names[DAMAGE_PROGRAMS] = {
+    "info", "info --json", "print", "print --json", "tree", "draws", "shaders", "state", "uses", "check", "compress"};
 
 /* Exit statuses of all of them, and of lapilli check. */
 enum { GOOD, FAILED, USAGE, NO_TRACE, INCOMPLETE };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * damage_program: runs the programs that read a trace and play none (lapilli info, print, tree, draws, state, check,
- * compress)
+ * damage_program: runs the programs that read a trace and play none (lapilli info, print, tree, draws, state, uses,
+ * check, compress)
  * on a damaged one, and judges what they said. They are called, not started. One thread.
  *
  * Each has to end by itself with an exit status that its help names, and give back what it took. What it says of the
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DAMAGE_PROGRAMS 10u
+#define DAMAGE_PROGRAMS 11u
 extern const char *const damage_program_names[DAMAGE_PROGRAMS];
 
 enum damage_result { DAMAGE_SAME, DAMAGE_SHORTER, DAMAGE_REFUSED, DAMAGE_UNSEEN, DAMAGE_RESULTS };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lapilli print, info, tree, draws, shaders, state and memory, as text and as JSON, of a whole trace, and of one with
- * calls in flight in its tail file (tests/fuzz/tail.h says what such an input is). */
+/* lapilli print, info, tree, draws, shaders, state, memory and uses, as text and as JSON, of a whole trace, and of one
+ * with calls in flight in its tail file (tests/fuzz/tail.h says what such an input is). */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +26,7 @@ int memory_main(int argc, char **argv);
 
 /* Without SPIRV-Tools and SPIRV-Cross, which have fuzz tests of their own. */
 const lap_shader_text_fn lap_shader_spirv = NULL, lap_shader_glsl = NULL;
+int uses_main(int argc, char **argv);
 
 /* Instead of lap_calls_enter_sandbox: libFuzzer writes what it finds. */
 void stay_outside(void);
@@ -105,7 +106,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
                                       {state_main, {"--at=#60"}, "VkQueue:1"},
                                       {state_main, {"--at=1"}, "VkDescriptorSet:1"},
                                       {memory_main, {"--at=1"}, "VkBuffer:1"},
-                                      {memory_main, {"--json", "--at=1.1.1.5"}, "VkBuffer:2"}};
+                                      {memory_main, {"--json", "--at=1.1.1.5"}, "VkBuffer:2"},
+                                      {uses_main, {"--unused"}, NULL},
+                                      {uses_main, {"--unused", "--json"}, NULL},
+                                      {uses_main, {"--bindings"}, "VkDeviceMemory:1"},
+                                      {uses_main, {"--json"}, "VkImage:1"}};
     size_t list_bytes;
     const uint8_t *list = tail_list(data, bytes, &list_bytes);
     const char *path =
@@ -115,9 +120,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     int code = path ? run(way, path) : 0;
 
     /* 2: the trace has no such position or object. */
-    FUZZ_CHECK(
-        code == 0 || code == 3 || code == 4 ||
-        (code == 2 && (way->program == state_main || way->program == memory_main || way->program == shaders_main)));
+    FUZZ_CHECK(code == 0 || code == 3 || code == 4 ||
+               (code == 2 && (way->program == state_main || way->program == memory_main ||
+                              way->program == shaders_main || way->program == uses_main)));
     if (list && path)
         tail_remove();
     return 0;
