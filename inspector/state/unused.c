@@ -64,12 +64,11 @@ static enum lap_status see_use(void *user, const struct use *use)
     return LAP_OK;
 }
 
-static enum lap_status see_made(void *user, struct use_object made, struct use_object of, bool *out_more)
+static enum lap_status see_made(void *user, struct use_object made, struct use_object of)
 {
     struct search *s = user;
     size_t from = number_of(s, made), to = number_of(s, of);
 
-    (void)out_more;
     if (from == SIZE_MAX || to == SIZE_MAX || from == to)
         return LAP_OK;
     if (!lap_array_grow(&s->edges, sizeof *s->edges, &s->edge_capacity, s->edge_count + 1))

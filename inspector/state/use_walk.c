@@ -28,8 +28,7 @@ struct matches {
 };
 
 struct set_cache {
-    bool known;
-    uint64_t version; /* of the objects that were wanted */
+    bool known; /* as it is now */
     struct matches matches;
     struct set_cache *next;
 };
@@ -62,7 +61,6 @@ struct name {
 struct walker {
     const struct use_walk_options *options;
     const struct use_visitor *visitor;
-    uint64_t version;
     uint32_t shader_type; /* of VkShaderEXT, which older registries lack */
     struct command_kind kinds[GEN_COMMAND_COUNT];
     struct lap_map sets; /* struct set_cache */
@@ -316,15 +314,6 @@ static bool is_for(const struct walker *w, const struct name *name, size_t made)
     return name->index == UINT64_MAX || name->object.type != GEN_HANDLE_VkDescriptorSetLayout || name->index == made;
 }
 
-static enum lap_status tell_one(struct walker *w, struct use_object made, struct use_object of)
-{
-    bool more = false;
-    enum lap_status status = w->visitor->made(w->visitor->user, made, of, &more);
-
-    w->version += more;
-    return status;
-}
-
 static enum lap_status tell_made(struct walker *w)
 {
     enum lap_status status = LAP_OK;
@@ -332,15 +321,15 @@ static enum lap_status tell_made(struct walker *w)
     for (size_t i = 0; i < w->made_count && status == LAP_OK; i++)
         for (size_t k = 0; k < w->named_count && status == LAP_OK; k++)
             if (is_for(w, &w->named[k], i))
-                status = tell_one(w, w->made[i].object, w->named[k].object);
+                status = w->visitor->made(w->visitor->user, w->made[i].object, w->named[k].object);
     return status;
 }
 
-static enum lap_status tell_bound(struct walker *w, uint32_t type, uint64_t index, uint64_t memory)
+static enum lap_status tell_bound(const struct walker *w, uint32_t type, uint64_t index, uint64_t memory)
 {
-    return index && memory
-               ? tell_one(w, (struct use_object){type, index}, (struct use_object){GEN_HANDLE_VkDeviceMemory, memory})
-               : LAP_OK;
+    const struct use_object of = {GEN_HANDLE_VkDeviceMemory, memory};
+
+    return index && memory ? w->visitor->made(w->visitor->user, (struct use_object){type, index}, of) : LAP_OK;
 }
 
 static void forget_set(struct walker *w, uint64_t set)
@@ -552,11 +541,10 @@ static enum lap_status look_at_set(struct walker *w, const struct bound_visit *v
         if (lap_map_put(&w->sets, set, cache, NULL) != LAP_OK)
             return no_memory();
     }
-    *out_fresh = !cache->known || (!w->options->once && cache->version != w->version);
+    *out_fresh = !cache->known;
     if (*out_fresh)
         status = collect_set(w, visit, point, number, &cache->matches);
     cache->known = true;
-    cache->version = w->version;
     *out = &cache->matches;
     return status;
 }

@@ -69,8 +69,8 @@ struct use_visitor {
     bool (*wants)(void *user, struct use_object object);
     enum lap_status (*use)(void *user, const struct use *use);
     /* A call made an object, and names another one for it, or bound memory to it. Also outside of what is asked for.
-     * *out_more: wants() is true for more objects than before. */
-    enum lap_status (*made)(void *user, struct use_object made, struct use_object of, bool *out_more);
+     * From then on wants() may be true for what was made. */
+    enum lap_status (*made)(void *user, struct use_object made, struct use_object of);
     void (*progress)(void *user, const struct lap_packet *packet); /* NULL: none */
     void *user;
 };

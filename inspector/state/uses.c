@@ -40,7 +40,7 @@ static bool is_made_of(struct use_object made, struct use_object of)
            gen_handle_contents[of.type] != GEN_CONTENTS_NONE;
 }
 
-static enum lap_status see_made(void *user, struct use_object made, struct use_object of, bool *out_more)
+static enum lap_status see_made(void *user, struct use_object made, struct use_object of)
 {
     struct uses *uses = user;
     const struct member *from = member_of(uses, of);
@@ -52,7 +52,6 @@ static enum lap_status see_made(void *user, struct use_object made, struct use_o
     if (!member || lap_map_put(&uses->members[made.type], made.index, member, NULL) != LAP_OK)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for what is made of an object");
     *member = (struct member){.object = made, .from = from, .depth = from->depth + 1};
-    *out_more = true;
     return LAP_OK;
 }
 
