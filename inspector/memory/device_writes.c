@@ -217,8 +217,11 @@ static bool lay_out(const struct memory_image *image, const struct buffer_region
                         .depth = region->extent.depth};
     *out = (struct layout){.bytes = block.bytes};
     out->row = (region->row_length ? divide_up(region->row_length, block.width) : box->width) * block.bytes;
-    out->slice = out->row * (region->image_height ? divide_up(region->image_height, block.height) : box->height);
-    return true;
+    return box->height * box->depth <= MEMORY_MOST_ROWS &&
+           !__builtin_mul_overflow(out->row,
+                                   region->image_height ? divide_up(region->image_height, block.height) : box->height,
+                                   &out->slice) &&
+           out->slice < UINT64_MAX >> 24;
 }
 
 static void upload(struct memory_state *m, VkBuffer from, VkImage to, const struct buffer_region *region)

@@ -10,13 +10,15 @@
 #include "inspector/state/bound_walk.h"
 #include "inspector/state/shader_stores.h"
 
-#define MEMORY_PLANES 4u
+#define MEMORY_PLANES    4u
+#define MEMORY_MOST_ROWS (UINT64_C(1) << 22) /* of a copy; more: the device writes all of it */
 
 /* Memory that several VkDeviceMemory may share. */
 struct memory_space {
     struct memory_store bytes;
     struct memory_store addressable; /* where shaders can store by address: runs of an event without meaning */
     bool is_foreign;                 /* others may write it, too */
+    bool is_lost;                    /* sparse objects may write it, which are not followed */
 };
 
 struct memory_place { /* of a VkDeviceMemory */
@@ -72,7 +74,9 @@ struct memory_state {
     size_t late_count, late_capacity;
     uint64_t opened; /* gates.opened, as far as late writes were done */
     size_t segments;
-    uint64_t serial; /* grows with each write that is noted */
+    uint64_t copied;     /* runs */
+    uint64_t late_again; /* late writes that were done while other gates were closed */
+    uint64_t serial;     /* grows with each write that is noted */
     struct memory_sweep everything, by_address;
     struct lap_arena scratch;
     bool has_heap; /* descriptors are in a heap */
@@ -114,6 +118,7 @@ struct memory_region {
     VkOffset3D offset;
     VkExtent3D extent;
 };
+bool memory_image_is_large(const struct memory_image *image);
 struct memory_image *memory_find_image(struct memory_state *m, uint64_t image); /* NULL: it is not followed */
 /* Its texels are in texels of one plane; false: what copies do to it is not known in bytes. */
 bool memory_region_block(const struct memory_image *image, VkImageAspectFlags aspect, struct lap_texel_block *out);

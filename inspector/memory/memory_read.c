@@ -224,6 +224,8 @@ static const char *reason_of(const struct memory_image *image)
         return "it belongs to a swapchain";
     if (image->info.flags & VK_IMAGE_CREATE_SPARSE_BINDING_BIT)
         return "it is sparse";
+    if (memory_image_is_large(image))
+        return "it is too large";
     return "no memory is bound to it";
 }
 

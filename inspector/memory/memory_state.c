@@ -14,7 +14,10 @@
 #include "gen_renamed.h"
 #include "inspector/memory/memory_internal.h"
 
-#define MOST_LATE ((size_t)1 << 16) /* writes that wait for the host; more: any memory may be written */
+#define MOST_LAYERS 4096u
+#define MOST_TEXELS 65536u              /* of an image in each direction */
+#define MOST_COPIED (UINT64_C(1) << 28) /* runs */
+#define MOST_LATE   ((size_t)1 << 16)   /* writes that wait for the host; more: any memory may be written */
 
 enum lap_status memory_no_memory(void)
 {
@@ -134,7 +137,7 @@ static void lose_memory(void *user, const struct lap_place *place, const struct 
     lost = place_of(m, value->u);
     if (!lost)
         return;
-    lost->space->is_foreign = true;
+    lost->space->is_lost = true;
     memory_store_finish(&lost->space->bytes);
 }
 
@@ -181,8 +184,14 @@ void memory_write_late(struct memory_state *m)
     if (m->opened == m->gates.opened)
         return;
     m->opened = m->gates.opened;
-    for (size_t i = 0; i < count && m->status == LAP_OK; i++)
-        write_again(m, &m->late[i]);
+    m->late_again += memory_is_late(m) ? count : 0;
+    if (m->late_again > MOST_COPIED >> 4) {
+        memory_sweep(m, &m->everything, m->mark);
+        m->late_again = 0;
+    } else {
+        for (size_t i = 0; i < count && m->status == LAP_OK; i++)
+            write_again(m, &m->late[i]);
+    }
     /* What other gates hold back is written once more. */
     for (size_t i = memory_is_late(m) ? count : 0; i < m->late_count; i++)
         memory_event_release(m->late[i].event);
@@ -315,11 +324,19 @@ static void bind_image(struct memory_state *m, const struct gen_args_lapilliBind
     image->planes[image->plane_count++].end = place->base + args->memoryOffset + args->size;
 }
 
+bool memory_image_is_large(const struct memory_image *image)
+{
+    const VkImageCreateInfo *info = &image->info;
+
+    return info->mipLevels > 32 || info->arrayLayers > MOST_LAYERS || info->extent.width > MOST_TEXELS ||
+           info->extent.height > MOST_TEXELS || info->extent.depth > MOST_TEXELS;
+}
+
 struct memory_image *memory_find_image(struct memory_state *m, uint64_t index)
 {
     struct memory_image *image = lap_map_get(&m->images, index);
 
-    return image && image->plane_count && !image->is_presentable ? image : NULL;
+    return image && image->plane_count && !image->is_presentable && !memory_image_is_large(image) ? image : NULL;
 }
 
 const VkImageCreateInfo *memory_image_info(const struct memory_state *m, uint64_t index)
@@ -356,6 +373,8 @@ static bool is_intact(const struct memory_image *image)
 {
     for (uint32_t i = 0; i < image->plane_count; i++) {
         uint64_t end;
+        if (image->planes[i].space->is_lost)
+            return false;
         const struct memory_segment *segment =
             memory_store_at(&image->planes[i].space->bytes, image->planes[i].begin, image->planes[i].end, &end);
         if (end != image->planes[i].end || (segment && segment->origin != image->owner))
@@ -483,7 +502,8 @@ static void put_rows(struct memory_state *m, struct memory_store *store, const s
     uint64_t row_blocks, rows, bytes = memory_level_bytes(image, region->aspect, region->level, &row_blocks, &rows);
     uint64_t width, height, x, y, pitch;
 
-    if (!bytes || !memory_region_block(image, region->aspect, &block)) {
+    if (!bytes || !memory_region_block(image, region->aspect, &block) ||
+        (uint64_t)region->extent.height * region->extent.depth > MEMORY_MOST_ROWS) {
         memory_fail(m, memory_store_put(store, 0, store->end, event, NULL, 0, ++m->serial));
         return;
     }
@@ -584,8 +604,9 @@ void memory_look(const struct memory_state *m, const struct memory_side *side, u
     uint64_t serial, mark_end = end;
 
     *out = (struct memory_run){.end = end, .is_lost = side->is_lost};
-    if (!side->store) {
+    if (!side->store || (side->space && side->space->is_lost)) {
         out->origin = m->everything.event;
+        out->is_lost |= side->space != NULL;
         return;
     }
     segment = memory_store_at(side->store, begin, end, &out->end);
@@ -650,6 +671,8 @@ void memory_copy(struct memory_state *m, const struct memory_side *from, const s
             memory_fail(m, memory_no_memory());
             break;
         }
+        if (++m->copied > MOST_COPIED)
+            memory_fail(m, lap_fail(LAP_ERROR_LIMIT, "more parts of memory are copied than can be followed"));
         memory_look(m, from, from->at + at, from->at + bytes, &run);
         if (run.origin)
             run.origin->references++;

@@ -55,7 +55,7 @@ struct memory_store {
     uint64_t serial;            /* of its making */
 };
 
-#define MEMORY_MOST_SEGMENTS ((size_t)1 << 25) /* of all stores */
+#define MEMORY_MOST_SEGMENTS ((size_t)1 << 23) /* of all stores */
 
 struct memory_event *memory_event_new(enum memory_kind kind); /* with one reference; NULL: no memory */
 void memory_event_release(struct memory_event *event);        /* NULL is fine */
