@@ -7,6 +7,7 @@ import json
 import re
 import struct
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
@@ -156,6 +157,38 @@ def what_is_not_known_is_said(context: Context) -> None:
     plain = memory(context, "--at", "2", "out.lapilli", "VkBuffer:1")
     check(memory(context, "--at", "2", "cut.lapilli", "VkBuffer:1", expect=4) == plain, "another answer in front of the damage")
     check("/dev/full" in context.run([context.program("lapilli"), "memory", "--at", "2", "-o", "/dev/full", "out.lapilli", "VkBuffer:1"], expect=1).err, "a full disk")
+
+
+@case
+def shaders_store_where_dynamic_offsets_say(context: Context) -> None:
+    """The null driver has what the program needs, and computes nothing: only places are looked at."""
+    context = replace(context, driver=context.build / "tests/null/null_icd.json")
+    skip_lacking(context.run([context.app("upkeep"), "--no-check", "--six"], context.layer_env(), expect=None))
+    lines = context.print_lines()
+    sets = [line["args"]["pBindDescriptorSetsInfo"] for line in lines if line["name"].startswith("vkCmdBindDescriptorSets2")]
+    written = next(line["args"]["pDescriptorWrites"][0]["pBufferInfo"][1] for line in lines if line["name"] == "vkUpdateDescriptorSets")
+    for frame, info in enumerate(sets, 1):
+        parts = json.loads(memory(context, "--json", "--parts", "--at", str(frame), "out.lapilli", written["buffer"]))["parts"]
+        begin = info["pDynamicOffsets"][1]
+        last = [(part["begin"], part["end"]) for part in parts if part["by"] and part["by"]["at"].startswith(f"{frame}.")]
+        check(last == [(begin, begin + written["range"])], f"frame {frame}, from {begin} on: {parts}")
+    check(len(sets) > 1, f"{sets}")
+
+
+@case
+def what_shares_memory_takes_it_from_others(context: Context) -> None:
+    context.capture([context.app("alias")])
+    lines = context.print_lines("out.lapilli", "--no-blocks")
+    submits = [line["index"] for line in lines if line["name"].startswith("vkQueueSubmit")]
+    made = [line["args"]["pBuffer"] for line in lines if line["name"] == "vkCreateBuffer"]
+    found = set()
+    for at in submits[len(submits) // 2::6]:
+        for name in made:
+            done = context.run([context.program("lapilli"), "memory", "--parts", "--at", f"#{at}", "out.lapilli", name], expect=None)
+            found |= {re.sub(r"[0-9.]+", "N", line.partition("  ")[2]) for line in done.out.splitlines()}
+    for says in ("not known: texels of VkImage:N", "copied by N vkCmdCopyImageToBuffer from VkImage:N; not known since N vkCmdCopyImageToBuffer",
+                 "copied by N vkCmdCopyImageToBuffer from VkImage:N; host, #N lapilliUpdateBuffer"):
+        check(says in found, f"no {says} in {sorted(found)}")
 
 
 @case
