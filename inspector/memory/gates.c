@@ -2,6 +2,7 @@
 #include "inspector/memory/gates.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "codegen/support/chain.h"
@@ -62,7 +63,7 @@ static enum lap_status close_gate(struct gates *g, bool is_event, uint64_t objec
             return LAP_OK;
     if (!lap_array_grow(&g->closed, sizeof *g->closed, &g->closed_capacity, g->closed_count + 1))
         return no_memory();
-    g->closed[g->closed_count++] = (struct gate){is_event, object, value};
+    g->closed[g->closed_count++] = (struct gate){is_event, object, value, ++g->gate_count};
     return LAP_OK;
 }
 
@@ -84,8 +85,8 @@ static enum lap_status wait_for(struct gates *g, VkSemaphore semaphore, uint64_t
 {
     const uint64_t *now = lap_map_get(&g->semaphores, gen_u64_VkSemaphore(semaphore));
 
-    for (size_t i = 0; i < g->signal_count; i++) /* of batches in front of it */
-        if (g->signals[i].object == gen_u64_VkSemaphore(semaphore) && g->signals[i].value >= value)
+    for (size_t i = g->waiting_count; i < g->signal_count; i++) /* of batches in front of it */
+        if (g->signals[i].semaphore == gen_u64_VkSemaphore(semaphore) && g->signals[i].value >= value)
             return LAP_OK;
     return now && *now < value ? close_gate(g, false, gen_u64_VkSemaphore(semaphore), value) : LAP_OK;
 }
@@ -104,17 +105,82 @@ static enum lap_status signal_later(struct gates *g, VkSemaphore semaphore, uint
 {
     if (!lap_array_grow(&g->signals, sizeof *g->signals, &g->signal_capacity, g->signal_count + 1))
         return no_memory();
-    g->signals[g->signal_count++] = (struct gate){false, gen_u64_VkSemaphore(semaphore), value};
+    g->signals[g->signal_count++] = (struct gate_signal){.semaphore = gen_u64_VkSemaphore(semaphore), .value = value};
     return LAP_OK;
 }
 
-void gates_settle(struct gates *g)
+static bool is_closed(const struct gates *g, uint64_t number)
 {
-    size_t count = g->signal_count;
+    for (size_t i = 0; i < g->closed_count; i++)
+        if (g->closed[i].number == number)
+            return true;
+    return false;
+}
 
-    g->signal_count = 0;
-    for (size_t i = 0; i < count; i++)
-        signal_to(g, g->signals[i].object, g->signals[i].value);
+static bool waits(const struct gates *g, const struct gate_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (is_closed(g, list->numbers[i]))
+            return true;
+    return false;
+}
+
+/* Signals of work that waits no more, which may let other work go on. */
+static void fire(struct gates *g)
+{
+    for (size_t i = 0; i < g->waiting_count;) {
+        struct gate_signal signal = g->signals[i];
+        if (waits(g, &signal.behind)) {
+            i++;
+            continue;
+        }
+        memmove(&g->signals[i], &g->signals[i + 1], (--g->signal_count - i) * sizeof *g->signals);
+        g->waiting_count--;
+        signal_to(g, signal.semaphore, signal.value);
+        i = 0;
+    }
+}
+
+/* The closed gates that the last submit waits for: those of the submit before it in its queue, and its own. */
+static bool find_gates(struct gates *g, struct gate_list *out)
+{
+    const struct gate_list *before = lap_map_get(&g->queues, g->queue);
+    struct gate_list *list = lap_arena_zalloc(&g->arena, 1, sizeof *list, 8);
+
+    *out = (struct gate_list){.count = 0};
+    out->numbers = lap_arena_alloc(&g->arena, (g->closed_count + 1) * sizeof *out->numbers, 8);
+    if (!out->numbers || !list)
+        return false;
+    for (size_t i = 0; i < g->closed_count; i++) {
+        uint64_t number = g->closed[i].number;
+        bool is_before = false;
+        for (size_t k = 0; before && k < before->count; k++)
+            is_before |= before->numbers[k] == number;
+        if (is_before || number >= g->first_gate)
+            out->numbers[out->count++] = number;
+    }
+    *list = *out;
+    return lap_map_put(&g->queues, g->queue, list, NULL) == LAP_OK;
+}
+
+enum lap_status gates_settle(struct gates *g)
+{
+    struct gate_list behind;
+
+    if (!g->queue) { /* no submit */
+        fire(g);
+        return LAP_OK;
+    }
+    if (g->closed_count) {
+        if (!find_gates(g, &behind))
+            return no_memory();
+        for (size_t i = g->waiting_count; i < g->signal_count; i++)
+            g->signals[i].behind = behind;
+    }
+    g->waiting_count = g->signal_count;
+    g->queue = 0;
+    fire(g);
+    return LAP_OK;
 }
 
 static enum lap_status see_batch(struct gates *g, const VkSubmitInfo *info)
@@ -164,7 +230,7 @@ enum lap_status gates_set(struct gates *g, uint64_t event, bool set)
     if (g->closed_count) {
         if (!lap_array_grow(&g->late, sizeof *g->late, &g->late_capacity, g->late_count + 1))
             return no_memory();
-        g->late[g->late_count++] = (struct gate){true, event, set};
+        g->late[g->late_count++] = (struct gate){true, event, set, 0};
         return lap_map_get(&g->events, event) ? LAP_OK : put(g, &g->events, event, 0);
     }
     return put(g, &g->events, event, set);
@@ -183,9 +249,10 @@ static enum lap_status set_by_host(struct gates *g, VkEvent event, bool set)
 
 enum lap_status gates_see(struct gates *g, const struct trace_call *call)
 {
-    enum lap_status status = LAP_OK;
+    enum lap_status status = gates_settle(g);
 
-    gates_settle(g);
+    if (status != LAP_OK)
+        return status;
     switch (call->command) {
     case GEN_vkCreateSemaphore:
         return see_semaphore(g, call->args);
@@ -201,12 +268,16 @@ enum lap_status gates_see(struct gates *g, const struct trace_call *call)
         return set_by_host(g, ((const struct gen_args_vkResetEvent *)call->args)->event, false);
     case GEN_vkQueueSubmit: {
         const struct gen_args_vkQueueSubmit *args = call->args;
+        g->queue = gen_u64_VkQueue(args->queue);
+        g->first_gate = g->gate_count + 1;
         for (uint32_t i = 0; args->pSubmits && i < args->submitCount && status == LAP_OK; i++)
             status = see_batch(g, &args->pSubmits[i]);
         return status;
     }
     case GEN_vkQueueSubmit2: {
         const struct gen_args_vkQueueSubmit2 *args = call->args;
+        g->queue = gen_u64_VkQueue(args->queue);
+        g->first_gate = g->gate_count + 1;
         for (uint32_t i = 0; args->pSubmits && i < args->submitCount && status == LAP_OK; i++)
             status = see_batch2(g, &args->pSubmits[i]);
         return status;
@@ -221,6 +292,7 @@ void gates_init(struct gates *g)
     *g = (struct gates){.closed = NULL};
     lap_map_init(&g->events);
     lap_map_init(&g->semaphores);
+    lap_map_init(&g->queues);
     lap_arena_init(&g->arena, 0);
 }
 
@@ -228,6 +300,7 @@ void gates_finish(struct gates *g)
 {
     lap_map_finish(&g->events);
     lap_map_finish(&g->semaphores);
+    lap_map_finish(&g->queues);
     lap_arena_finish(&g->arena);
     free(g->closed);
     free(g->late);

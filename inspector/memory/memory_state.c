@@ -772,7 +772,7 @@ static enum lap_status see_call(void *user, const struct trace_call *call)
 {
     struct memory_state *m = user;
 
-    gates_settle(&m->gates);
+    memory_fail(m, gates_settle(&m->gates));
     memory_write_late(m);
     for (const uint16_t *c = m->wish->calls; c && *c; c++)
         if (*c == call->command)
@@ -841,7 +841,7 @@ enum lap_status memory_state_find(const struct lap_reader *trace, const struct m
     calls[add_list(calls, add_list(calls, add_list(calls, 0, own_calls), shader_stores_commands), wish->calls)] = 0;
     if (status == LAP_OK)
         status = bound_walk(trace, &options, memory_see_command, m);
-    gates_settle(&m->gates);
+    memory_fail(m, gates_settle(&m->gates));
     memory_write_late(m);
     if (status == LAP_OK)
         status = m->status;
