@@ -256,10 +256,15 @@ static enum lap_status nothing_known(const struct view *view)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 " is not known from the trace: %s", view->index,
                         view->parts.not_followed);
     if (part && part->known == MEMORY_BY_DEVICE && part->by->position.count) {
+        const char *name = gen_command_names[part->by->command];
         position_text(&part->by->position, text);
-        return lap_fail(LAP_ERROR_UNSUPPORTED,
-                        "VkImage:%" PRIu64 " is written by %s %s: only a replay knows it (lapilli image --after %s)",
-                        view->index, text, gen_command_names[part->by->command], text);
+        if (strncmp(name, "vkCmdDraw", 9) == 0)
+            return lap_fail(LAP_ERROR_UNSUPPORTED,
+                            "VkImage:%" PRIu64
+                            " is written by %s %s: only a replay knows it (lapilli image --after %s)",
+                            view->index, text, name, text);
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 " is written by %s %s: only a replay knows it",
+                        view->index, text, name);
     }
     if (part && part->by && part->by->kind == MEMORY_IMAGE)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 " lost its texels to others in its memory",
