@@ -103,8 +103,7 @@ static enum lap_status choose(struct view *view)
     if (view->info->samples != VK_SAMPLE_COUNT_1_BIT)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 " has several samples, which no copy writes",
                         view->index);
-    if (!memory_image_bytes(view->state, view->index, view->aspect, options->level, options->layer) ||
-        !lap_texels_describe(view->info, view->aspect, options->level, options->layer, &view->texels))
+    if (!memory_image_texels(view->state, view->index, view->aspect, options->level, options->layer, &view->texels))
         return lap_fail(LAP_ERROR_UNSUPPORTED, "the texels of VkImage:%" PRIu64 " are not known by their places",
                         view->index);
     depth = view->texels.extent.depth;
@@ -283,9 +282,10 @@ static enum lap_status show(struct view *view)
     if (status == LAP_OK && !view->known_bytes)
         status = nothing_known(view);
     if (status == LAP_OK && !options->raw) {
-        status = lap_picture_plan(view->info->format, view->aspect, &options->how,
-                                  view->bytes + view->slice_bytes * options->slice, view->texels.extent.width,
-                                  view->texels.extent.height, &view->picture);
+        const VkFormat plane = lap_texels_plane_format(view->info->format, view->aspect);
+        status = lap_picture_plan(plane ? plane : view->info->format, plane ? VK_IMAGE_ASPECT_COLOR_BIT : view->aspect,
+                                  &options->how, view->bytes + view->slice_bytes * options->slice,
+                                  view->texels.extent.width, view->texels.extent.height, &view->picture);
         if (status == LAP_ERROR_UNSUPPORTED)
             status = lap_fail(status, "VkImage:%" PRIu64 " has no picture: %s; --raw writes its bytes", view->index,
                               lap_error_message());

@@ -181,6 +181,48 @@ bool lap_texels_block(VkFormat format, VkImageAspectFlags aspect, struct lap_tex
     return aspect == VK_IMAGE_ASPECT_PLANE_1_BIT || (planes == 3 && aspect == VK_IMAGE_ASPECT_PLANE_2_BIT);
 }
 
+/* The significant bits of a component in 16. */
+static uint32_t bits_of_planes(VkFormat format)
+{
+    switch ((int)format) {
+    case VK_FORMAT_G10X6_B10X6_R10X6_3PLANE_420_UNORM_3PACK16:
+    case VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16:
+    case VK_FORMAT_G10X6_B10X6_R10X6_3PLANE_422_UNORM_3PACK16:
+    case VK_FORMAT_G10X6_B10X6R10X6_2PLANE_422_UNORM_3PACK16:
+    case VK_FORMAT_G10X6_B10X6_R10X6_3PLANE_444_UNORM_3PACK16:
+    case VK_FORMAT_G10X6_B10X6R10X6_2PLANE_444_UNORM_3PACK16:
+        return 10;
+    case VK_FORMAT_G12X4_B12X4_R12X4_3PLANE_420_UNORM_3PACK16:
+    case VK_FORMAT_G12X4_B12X4R12X4_2PLANE_420_UNORM_3PACK16:
+    case VK_FORMAT_G12X4_B12X4_R12X4_3PLANE_422_UNORM_3PACK16:
+    case VK_FORMAT_G12X4_B12X4R12X4_2PLANE_422_UNORM_3PACK16:
+    case VK_FORMAT_G12X4_B12X4_R12X4_3PLANE_444_UNORM_3PACK16:
+    case VK_FORMAT_G12X4_B12X4R12X4_2PLANE_444_UNORM_3PACK16:
+        return 12;
+    default:
+        return is_planes_of_bytes(format) ? 8 : 16;
+    }
+}
+
+VkFormat lap_texels_plane_format(VkFormat format, VkImageAspectFlags plane)
+{
+    const bool two = plane == VK_IMAGE_ASPECT_PLANE_1_BIT && lap_format_planes(format) == 2; /* components */
+    struct lap_texel_block block;
+
+    if (lap_format_planes(format) < 2 || !lap_texels_block(format, plane, &block))
+        return VK_FORMAT_UNDEFINED;
+    switch (bits_of_planes(format)) {
+    case 8:
+        return two ? VK_FORMAT_R8G8_UNORM : VK_FORMAT_R8_UNORM;
+    case 10:
+        return two ? VK_FORMAT_R10X6G10X6_UNORM_2PACK16 : VK_FORMAT_R10X6_UNORM_PACK16;
+    case 12:
+        return two ? VK_FORMAT_R12X4G12X4_UNORM_2PACK16 : VK_FORMAT_R12X4_UNORM_PACK16;
+    default:
+        return two ? VK_FORMAT_R16G16_UNORM : VK_FORMAT_R16_UNORM;
+    }
+}
+
 static uint64_t blocks(uint32_t texels, uint32_t block)
 {
     return ((uint64_t)texels + block - 1) / block;

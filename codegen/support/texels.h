@@ -31,6 +31,10 @@ struct lap_texel_block {
 /* False: the format is unknown, or has no such aspect. aspect: one bit. */
 bool lap_texels_block(VkFormat format, VkImageAspectFlags aspect, struct lap_texel_block *out);
 
+/* The format of one plane alone ("Plane Format and Size Compatibility" in the specification): for
+ * VK_IMAGE_ASPECT_PLANE_… of a format with several planes. VK_FORMAT_UNDEFINED: there is no such plane. */
+VkFormat lap_texels_plane_format(VkFormat format, VkImageAspectFlags plane);
+
 /* A part of an image as copies name it: one aspect or plane of a level of some layers. */
 struct lap_texel_region {
     VkImageAspectFlags aspect;

@@ -136,11 +136,6 @@ static void copy_box(struct memory_state *m, const struct memory_side *from, con
         memory_copy(m, &source, &target, pending, event);
 }
 
-static uint64_t divide_up(uint64_t number, uint64_t by)
-{
-    return (number + by - 1) / by;
-}
-
 /* Where a box of an image begins. False: its bytes have no known places, or it does not lie in the level. */
 static bool place_box(const struct memory_image *image, const struct memory_region *region, const struct box *box,
                       struct layout *out)
@@ -212,15 +207,15 @@ static bool lay_out(const struct memory_image *image, const struct buffer_region
 
     if (!aspect || aspect & (aspect - 1) || is_turned(region->next) || !memory_region_block(image, aspect, &block))
         return false;
-    *box = (struct box){.width = divide_up(region->extent.width, block.width),
-                        .height = divide_up(region->extent.height, block.height),
+    *box = (struct box){.width = memory_divide_up(region->extent.width, block.width),
+                        .height = memory_divide_up(region->extent.height, block.height),
                         .depth = region->extent.depth};
     *out = (struct layout){.bytes = block.bytes};
-    out->row = (region->row_length ? divide_up(region->row_length, block.width) : box->width) * block.bytes;
+    out->row = (region->row_length ? memory_divide_up(region->row_length, block.width) : box->width) * block.bytes;
     return box->height * box->depth <= MEMORY_MOST_ROWS &&
-           !__builtin_mul_overflow(out->row,
-                                   region->image_height ? divide_up(region->image_height, block.height) : box->height,
-                                   &out->slice) &&
+           !__builtin_mul_overflow(
+               out->row, region->image_height ? memory_divide_up(region->image_height, block.height) : box->height,
+               &out->slice) &&
            out->slice < UINT64_MAX >> 24;
 }
 
@@ -345,8 +340,8 @@ static void copy_image(struct memory_state *m, VkImage from, VkImage to, const s
         known = memory_region_block(source, left & -left, &block);
         if (slices > slices_of(target, &region->to, region->extent))
             slices = slices_of(target, &region->to, region->extent);
-        box = (struct box){.width = divide_up(region->extent.width, known ? block.width : 1),
-                           .height = divide_up(region->extent.height, known ? block.height : 1),
+        box = (struct box){.width = memory_divide_up(region->extent.width, known ? block.width : 1),
+                           .height = memory_divide_up(region->extent.height, known ? block.height : 1),
                            .depth = 1};
         for (uint32_t i = 0; i < slices && known && m->status == LAP_OK; i++) {
             const struct memory_region a = slice_of(source, &region->from, left & -left, region->from_offset, i);

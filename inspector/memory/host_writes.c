@@ -7,11 +7,6 @@
 #include "gen_renamed.h"
 #include "inspector/memory/memory_internal.h"
 
-static uint64_t divide_up(uint64_t number, uint64_t by)
-{
-    return (number + by - 1) / by;
-}
-
 static struct memory_event *host_event(struct memory_state *m, const struct trace_call *call)
 {
     struct memory_event *event = memory_event_new(MEMORY_HOST);
@@ -69,11 +64,6 @@ static void put_row(struct memory_state *m, struct memory_image *image, const st
     memory_fail(m, memory_store_put(side.store, begin, begin + row->bytes, event, NULL, skip, ++m->serial));
 }
 
-static bool is_one_aspect(VkImageAspectFlags aspect)
-{
-    return aspect && !(aspect & (aspect - 1));
-}
-
 static void update_image(struct memory_state *m, const struct gen_args_lapilliUpdateImage *args,
                          struct memory_event *event)
 {
@@ -81,7 +71,7 @@ static void update_image(struct memory_state *m, const struct gen_args_lapilliUp
     const struct row row = {args->aspect, args->mipLevel,    args->arrayLayer, args->slice,
                             args->row,    args->offsetInRow, args->dataSize};
 
-    if (image && is_one_aspect(args->aspect))
+    if (image && memory_is_one_aspect(args->aspect))
         put_row(m, image, &row, event, 0);
 }
 
@@ -91,7 +81,8 @@ static void update_image_spans(struct memory_state *m, const struct gen_args_lap
     struct memory_image *image = memory_find_image(m, gen_u64_VkImage(args->image));
     uint64_t skip = 0;
 
-    if (!image || !is_one_aspect(args->aspect) || !args->pSlices || !args->pRows || !args->pOffsets || !args->pSizes)
+    if (!image || !memory_is_one_aspect(args->aspect) || !args->pSlices || !args->pRows || !args->pOffsets ||
+        !args->pSizes)
         return;
     for (uint32_t i = 0; i < args->spanCount && m->status == LAP_OK; i++) {
         const struct row row = {args->aspect,   args->mipLevel,    args->arrayLayer, args->pSlices[i],
@@ -111,11 +102,11 @@ static void write_texels(struct memory_state *m, const struct gen_args_lapilliWr
     struct lap_texel_block block;
     uint64_t skip = 0, width, height;
 
-    if (!image || !is_one_aspect(args->aspect) || !args->pOffset || !args->pExtent ||
+    if (!image || !memory_is_one_aspect(args->aspect) || !args->pOffset || !args->pExtent ||
         !memory_region_block(image, args->aspect, &block))
         return;
-    width = divide_up(args->pExtent->width, block.width) * block.bytes;
-    height = divide_up(args->pExtent->height, block.height);
+    width = memory_divide_up(args->pExtent->width, block.width) * block.bytes;
+    height = memory_divide_up(args->pExtent->height, block.height);
     for (uint32_t layer = 0; layer < args->layerCount; layer++)
         for (uint32_t z = 0; z < args->pExtent->depth; z++)
             for (uint64_t y = 0; y < height && width && skip < args->dataSize && m->status == LAP_OK; y++) {

@@ -160,6 +160,23 @@ struct memory_run {
 void memory_look(const struct memory_state *m, const struct memory_side *side, uint64_t begin, uint64_t end,
                  struct memory_run *out);
 
+static inline uint64_t memory_divide_up(uint64_t number, uint64_t by)
+{
+    return (number + by - 1) / by;
+}
+
+static inline bool memory_is_one_aspect(VkImageAspectFlags aspect)
+{
+    return aspect && !(aspect & (aspect - 1));
+}
+
+/* The texels of a level in one direction. */
+static inline uint32_t memory_level_size(uint32_t size, uint32_t level)
+{
+    uint32_t result = level < 32 ? size >> level : 0;
+    return result ? result : 1;
+}
+
 /* Bytes of a level of an aspect, and its blocks in each direction; 0: not known. */
 uint64_t memory_level_bytes(const struct memory_image *image, VkImageAspectFlags aspect, uint32_t level,
                             uint64_t *out_row_blocks, uint64_t *out_rows);

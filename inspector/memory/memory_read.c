@@ -202,20 +202,37 @@ enum lap_status memory_of_buffer(struct memory_state *m, uint64_t index, uint64_
     return answer_side(m, &side, bytes, out, answer);
 }
 
-static bool is_one_aspect(VkImageAspectFlags aspect)
-{
-    return aspect && !(aspect & (aspect - 1));
-}
-
 uint64_t memory_image_bytes(const struct memory_state *m, uint64_t index, VkImageAspectFlags aspect, uint32_t level,
                             uint32_t layer)
 {
     const struct memory_image *image = lap_map_get(&m->images, index);
     uint64_t row_blocks, rows;
 
-    return image && is_one_aspect(aspect) && layer < image->info.arrayLayers
+    return image && memory_is_one_aspect(aspect) && layer < image->info.arrayLayers
                ? memory_level_bytes(image, aspect, level, &row_blocks, &rows)
                : 0;
+}
+
+bool memory_image_texels(const struct memory_state *m, uint64_t index, VkImageAspectFlags aspect, uint32_t level,
+                         uint32_t layer, struct lap_texels *out)
+{
+    const struct memory_image *image = lap_map_get(&m->images, index);
+    struct lap_texel_block block;
+    uint64_t row_blocks, rows;
+
+    if (!memory_image_bytes(m, index, aspect, level, layer) ||
+        !memory_level_bytes(image, aspect, level, &row_blocks, &rows) || !memory_region_block(image, aspect, &block))
+        return false;
+    *out = (struct lap_texels){
+        .aspect = aspect,
+        .level = level,
+        .layer = layer,
+        .extent = {(uint32_t)memory_divide_up(memory_level_size(image->info.extent.width, level), block.divide_x),
+                   (uint32_t)memory_divide_up(memory_level_size(image->info.extent.height, level), block.divide_y),
+                   memory_level_size(image->info.extent.depth, level)},
+        .row_bytes = row_blocks * block.bytes};
+    out->rows = rows * out->extent.depth;
+    return true;
 }
 
 static const char *reason_of(const struct memory_image *image)

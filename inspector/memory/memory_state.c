@@ -429,17 +429,6 @@ bool memory_region_block(const struct memory_image *image, VkImageAspectFlags as
     return lap_texels_block(image->info.format, aspect, out) && image->info.samples == VK_SAMPLE_COUNT_1_BIT;
 }
 
-static uint64_t divide_up(uint64_t number, uint64_t by)
-{
-    return (number + by - 1) / by;
-}
-
-static uint32_t level_size(uint32_t size, uint32_t level)
-{
-    uint32_t result = level < 32 ? size >> level : 0;
-    return result ? result : 1;
-}
-
 uint64_t memory_level_bytes(const struct memory_image *image, VkImageAspectFlags aspect, uint32_t level,
                             uint64_t *out_row_blocks, uint64_t *out_rows)
 {
@@ -448,10 +437,12 @@ uint64_t memory_level_bytes(const struct memory_image *image, VkImageAspectFlags
 
     if (level >= image->info.mipLevels || !memory_region_block(image, aspect, &block))
         return 0;
-    *out_row_blocks = divide_up(divide_up(level_size(image->info.extent.width, level), block.divide_x), block.width);
-    *out_rows = divide_up(divide_up(level_size(image->info.extent.height, level), block.divide_y), block.height);
+    *out_row_blocks = memory_divide_up(
+        memory_divide_up(memory_level_size(image->info.extent.width, level), block.divide_x), block.width);
+    *out_rows = memory_divide_up(memory_divide_up(memory_level_size(image->info.extent.height, level), block.divide_y),
+                                 block.height);
     if (__builtin_mul_overflow(*out_row_blocks * block.bytes, *out_rows, &bytes) ||
-        __builtin_mul_overflow(bytes, (uint64_t)level_size(image->info.extent.depth, level), &bytes) ||
+        __builtin_mul_overflow(bytes, (uint64_t)memory_level_size(image->info.extent.depth, level), &bytes) ||
         bytes > UINT64_MAX / 4)
         return 0;
     return bytes;
@@ -509,8 +500,8 @@ static void put_rows(struct memory_state *m, struct memory_store *store, const s
     }
     x = (uint32_t)region->offset.x / block.width;
     y = (uint32_t)region->offset.y / block.height;
-    width = divide_up(region->extent.width, block.width);
-    height = divide_up(region->extent.height, block.height);
+    width = memory_divide_up(region->extent.width, block.width);
+    height = memory_divide_up(region->extent.height, block.height);
     height = y < rows && height > rows - y ? rows - y : height;
     pitch = row_blocks * block.bytes;
     m->serial++;

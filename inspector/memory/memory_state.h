@@ -76,10 +76,13 @@ const VkImageCreateInfo *memory_image_info(const struct memory_state *state, uin
 enum lap_status memory_of_buffer(struct memory_state *state, uint64_t buffer, uint64_t offset, uint64_t bytes,
                                  uint8_t *out, struct memory_answer *answer) LAP_MUST_CHECK;
 
-/* The bytes of one aspect of a level of a layer, with all its slices, as copies pack them; 0: the image has no such
- * subresource, or its format is not known. */
+/* The bytes of one aspect or plane of a level of a layer, with all its slices, as copies pack them; 0: the image has no
+ * such subresource, or its format is not known. */
 uint64_t memory_image_bytes(const struct memory_state *state, uint64_t image, VkImageAspectFlags aspect, uint32_t level,
                             uint32_t layer);
+/* The texels of that, those of a plane where it is one. False where it has no bytes. */
+bool memory_image_texels(const struct memory_state *state, uint64_t image, VkImageAspectFlags aspect, uint32_t level,
+                         uint32_t layer, struct lap_texels *out);
 /* All of these. */
 enum lap_status memory_of_image(struct memory_state *state, uint64_t image, VkImageAspectFlags aspect, uint32_t level,
                                 uint32_t layer, uint8_t *out, struct memory_answer *answer) LAP_MUST_CHECK;

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import Cases, Context, Program, check, prepare_on, programs, skip_lacking
+from e2e.cases import Cases, Context, Program, Skip, check, prepare_on, programs, skip_lacking
 
 CASES = Cases()
 case = CASES.add
@@ -130,6 +130,34 @@ def texels_are_those_of_a_replay(context: Context) -> None:
             check((width, height, count, rows) == (said["width"], said["height"], 4, data), f"{entry}: another picture")
             shown += 1
     check(compared > 15 and shown, f"{compared} images, {shown} pictures")
+
+
+@case
+def planes_have_pictures(context: Context) -> None:
+    """What the device copies out of a plane into a buffer is what its picture shows; a driver has to have host copies of planes."""
+    done = context.run([context.app("hostcopy"), "--planes"], context.layer_env(LAPILLI_VERIFY="all"), expect=None)
+    skip_lacking(done)
+    if "no host copies of planes" in done.out:
+        raise Skip("no host copies of planes")
+    file = sorted(path.name for path in context.folder.glob("*.lapilli"))[-1]
+    lines = context.print_lines(file)
+    image = next(line["args"]["pImage"] for line in lines if line["name"] == "vkCreateImage" and "2PLANE_420" in line["args"]["pCreateInfo"]["format"])
+    shown = 0
+    for at, line in enumerate(lines):
+        copy = line["args"] if line["name"] == "vkCmdCopyImageToBuffer" else {}
+        if copy.get("srcImage") != image:
+            continue
+        plane = re.search(r"PLANE_(\d)_BIT", copy["pRegions"][0]["imageSubresource"]["aspectMask"])[1]
+        submit = next(later["index"] for later in lines[at:] if later["name"].startswith("vkQueueSubmit"))
+        memory(context, "--at", f"#{submit}", "-o", "bytes", file, copy["dstBuffer"])
+        for how in ([], ["--raw"]):
+            context.run([context.program("lapilli"), "image", "--at", f"#{submit}", "--aspect", f"plane{plane}", *how, "-o", f"plane{len(how)}", file, image])
+        width, height, samples, rows = pixels(context.folder / "plane0")
+        raw = (context.folder / "plane1").read_bytes()
+        check((width, height) == ((16, 12) if plane == "1" else (32, 24)) and (context.folder / "bytes").read_bytes()[:len(raw)] == raw, f"plane {plane}: other bytes")
+        check(rows == (raw if samples == 1 else b"".join(raw[i:i + 2] + b"\0" for i in range(0, len(raw), 2))), f"plane {plane}: another picture")
+        shown += 1
+    check(shown == 2, f"{shown} planes")
 
 
 @case
