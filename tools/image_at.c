@@ -15,7 +15,6 @@
 #include "tools/calls.h"
 #include "tools/memory_print.h"
 #include "tools/moment.h"
-#include "tools/progress.h"
 #include "tools/sandboxed_work.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -35,7 +34,6 @@ struct view {
     uint8_t *bytes;       /* of the slice */
     uint64_t slice_bytes; /* of one slice */
     struct lap_picture picture;
-    struct lap_progress progress;
     /* The parts with equal origins together. */
     struct origin {
         const struct memory_part *part;
@@ -303,25 +301,10 @@ static enum lap_status show(struct view *view)
 
 /* ---- the work ---- */
 
-static void show_progress(void *user, const struct lap_packet *packet)
-{
-    struct view *view = user;
-    lap_progress_show(&view->progress, packet->ticket, view->ticket);
-}
-
 static enum lap_status find_and_show(struct view *view, const struct lap_reader *trace)
 {
-    struct position_found until;
-    struct memory_wish wish = {.progress = show_progress, .user = view};
-    enum lap_status status = lap_moment_find(trace, &view->options->at, &view->ticket, view->at, &until), shown;
+    enum lap_status status = lap_memory_find(trace, &view->options->at, &view->ticket, view->at, &view->state), shown;
 
-    if (status != LAP_OK)
-        return status;
-    wish.last_ticket = view->ticket;
-    wish.until = until.position.count ? &until.position : NULL;
-    lap_progress_begin(&view->progress, "reading", false);
-    status = memory_state_find(trace, &wish, &view->state);
-    lap_progress_clear(&view->progress);
     if (!view->state)
         return status;
     view->info = memory_image_info(view->state, view->index);

@@ -4,7 +4,39 @@
 #include <inttypes.h>
 
 #include "gen_ids.h"
+#include "tools/moment.h"
+#include "tools/progress.h"
 #include "tools/text.h"
+
+struct reading {
+    struct lap_progress progress;
+    uint64_t last;
+};
+
+static void show_progress(void *user, const struct lap_packet *packet)
+{
+    struct reading *reading = user;
+    lap_progress_show(&reading->progress, packet->ticket, reading->last);
+}
+
+enum lap_status lap_memory_find(const struct lap_reader *trace, const struct position *at, uint64_t *out_ticket,
+                                char *at_text, struct memory_state **out)
+{
+    struct reading reading = {.last = 0};
+    struct memory_wish wish = {.progress = show_progress, .user = &reading};
+    struct position_found until;
+    enum lap_status status = lap_moment_find(trace, at, out_ticket, at_text, &until);
+
+    *out = NULL;
+    if (status != LAP_OK)
+        return status;
+    wish.last_ticket = reading.last = *out_ticket;
+    wish.until = until.position.count ? &until.position : NULL;
+    lap_progress_begin(&reading.progress, "reading", false);
+    status = memory_state_find(trace, &wish, out);
+    lap_progress_clear(&reading.progress);
+    return status;
+}
 
 static const char *const known_names[] = {
     [MEMORY_KNOWN] = "yes", [MEMORY_NOBODY] = "nobody", [MEMORY_BY_DEVICE] = "device", [MEMORY_NOT_FOLLOWED] = "no"};

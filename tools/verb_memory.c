@@ -14,7 +14,6 @@
 #include "tools/memory_print.h"
 #include "tools/memory_types.h"
 #include "tools/moment.h"
-#include "tools/progress.h"
 #include "tools/sandboxed_work.h"
 #include "tools/text.h"
 #include "tools/tool.h"
@@ -415,36 +414,16 @@ static enum lap_status show(struct view *view, const struct lap_reader *trace, u
     return options->json ? put_json(view) : put_text(view);
 }
 
-struct reading {
-    struct lap_progress progress;
-    uint64_t last;
-};
-
-static void show_progress(void *user, const struct lap_packet *packet)
-{
-    struct reading *reading = user;
-    lap_progress_show(&reading->progress, packet->ticket, reading->last);
-}
-
 static enum lap_status find_and_show(struct view *view, const struct lap_reader *trace)
 {
     char text[POSITION_TEXT_BYTES];
-    struct position_found until;
-    struct reading reading = {.last = 0};
-    struct memory_wish wish = {.progress = show_progress, .user = &reading};
-    enum lap_status status = lap_moment_find(trace, &view->options->at, &wish.last_ticket, text, &until), shown;
+    uint64_t ticket;
+    enum lap_status status = lap_memory_find(trace, &view->options->at, &ticket, text, &view->state), shown;
 
-    if (status != LAP_OK)
-        return status;
-    view->at = text;
-    wish.until = until.position.count ? &until.position : NULL;
-    reading.last = wish.last_ticket;
-    lap_progress_begin(&reading.progress, "reading", false);
-    status = memory_state_find(trace, &wish, &view->state);
-    lap_progress_clear(&reading.progress);
     if (!view->state)
         return status;
-    shown = show(view, trace, wish.last_ticket);
+    view->at = text;
+    shown = show(view, trace, ticket);
     memory_answer_finish(&view->parts);
     memory_state_free(&view->state);
     return shown == LAP_OK ? status : shown;

@@ -4,8 +4,9 @@
  * what commands filled and copied from there. Bytes that the device computed are not known, but the command that may
  * have written them last is. One pass notes who wrote what, and copies no bytes; they are read when they are asked for.
  *
- * What shares memory is one: buffers in the same bytes are, and an image gives up its contents when something else in
- * its memory is written, and takes those of the others. Bytes that nobody wrote are zero in a replay of new memory.
+ * Buffers in the same memory share its bytes. An image loses its contents when a write to something else reaches its
+ * memory, and a write to an image makes the bytes of that memory unknown. Bytes that nobody wrote are zero, as in a
+ * replay.
  *
  * One thread.
  */
@@ -67,9 +68,10 @@ struct memory_answer {
 };
 void memory_answer_finish(struct memory_answer *answer);
 
-/* A buffer that lives. NULL: there is none of this number. */
+/* False: no buffer of this number lives. */
 bool memory_buffer_size(const struct memory_state *state, uint64_t buffer, uint64_t *out);
-const VkImageCreateInfo *memory_image_info(const struct memory_state *state, uint64_t image); /* without pointers */
+/* Without pointers. NULL: no image of this number lives, or it is a swapchain's. */
+const VkImageCreateInfo *memory_image_info(const struct memory_state *state, uint64_t image);
 
 /* out: NULL, or where the bytes go; zeroes where they are not known. The range lies in the buffer. The answer is
  * empty before, or of an earlier call. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store: the origins of a store's bytes, without the bytes. A store is what bytes lie in: a program's memory, or a
- * subresource of an image, in texels as copies pack them. Each run of bytes has an event, which wrote it, and a place
- * in the bytes of that event. A copy takes the runs of its source over, so nothing has to be followed later. One
- * thread.
+ * store: the origins of bytes, without the bytes. A store stands for a program's memory, or for a subresource of an
+ * image, in texels as copies pack them. Each run of bytes has the event that wrote it, and a place in the bytes of that
+ * event. A copy takes over the runs of its source, so nothing has to be followed later. One thread.
  */
 #ifndef LAP_INSPECTOR_MEMORY_STORE_H
 #define LAP_INSPECTOR_MEMORY_STORE_H
