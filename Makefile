@@ -105,6 +105,8 @@ COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
 LAYER := $(call object,$(wildcard layer/*.c layer/*/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_layer gen_layer_tables gen_in_flight)
 # What a trace says as a whole: for all that reads traces.
 INSPECTOR := $(call object,$(wildcard inspector/analysis/*.c inspector/edit/*.c inspector/memory/*.c inspector/position/*.c inspector/state/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_needs gen_effects gen_recode)
+# For programs that answer questions about traces, by other programs.
+SERVER := $(call object,$(wildcard server/*.c)) $(BUILD)/obj/gen/gen_page.o
 # For what cuts them, and encodes anew what it cuts.
 SLICE := $(call object,$(wildcard inspector/slice/*.c))
 REPLAYER := $(INSPECTOR) $(call object,$(filter-out replayer/main.c replayer/device/spirv_tools.c,$(wildcard replayer/*.c replayer/*/*.c))) $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
@@ -117,6 +119,10 @@ NETTLE := $(shell echo 'int main(void) { struct hmac_sha256_ctx c; hmac_sha256_s
 $(BUILD)/obj/base/keyed_hash.o: ALL_CFLAGS += $(if $(NETTLE),-DLAP_NETTLE)
 LAYER_LIBS := -llz4 -lxxhash -lcjson -lpng -lm $(NETTLE)
 TRACE_LIBS := $(LAYER_LIBS) -lzstd -lseccomp
+# For lapilli serve; the build does without where it is not.
+MICROHTTPD := $(shell echo 'int main(void) { return !MHD_get_version(); }' | \
+	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include microhttpd.h -x c -o /dev/null - -lmicrohttpd 2> /dev/null && echo -lmicrohttpd)
+$(BUILD)/obj/server/http.o: ALL_CFLAGS += $(if $(MICROHTTPD),-DLAP_MICROHTTPD)
 # For lapilli-replay --validate-shaders and lapilli shaders; the build does without where they are not.
 SPIRV_TOOLS := -Wl,-Bstatic -lSPIRV-Tools -lstdc++ -Wl,-Bdynamic -lm
 SPIRV_TOOLS := $(shell echo 'int main(void) { return !spvContextCreate(SPV_ENV_VULKAN_1_0); }' | \
@@ -183,6 +189,12 @@ $(GEN)/xdg_shell.h: $(XDG_SHELL_XML)
 	$(call say,GEN,$@)
 	$(Q)wayland-scanner client-header $< $@
 
+PAGE := $(wildcard page/*.html page/*.css page/*.js page/*.svg)
+$(GEN)/gen_page.c: page/embed.py $(PAGE)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)$(PYTHON) $< $@ $(PAGE)
+
 $(BUILD)/obj/replayer/present/window_wayland.o: | $(if $(XDG_SHELL),$(GEN)/xdg_shell.h)
 
 # replayer/format/shaders/convert.comp becomes convert_comp.h with the array convert_comp.
@@ -241,6 +253,8 @@ $(BUILD)/bin/lapilli-replay: $(call object,replayer/main.c replayer/device/spirv
 $(BUILD)/bin/lapilli: $(call object,tools/lapilli.c)
 $(foreach v,$(VERBS),$(eval $(BUILD)/bin/lapilli-$(v): $(call object,tools/verb_$(v).c)))
 $(BUILD)/bin/lapilli-trim: $(SLICE)
+$(BUILD)/bin/lapilli-serve: $(SERVER)
+$(BUILD)/bin/lapilli-serve: TRACE_LIBS := $(MICROHTTPD) $(TRACE_LIBS)
 $(BUILD)/bin/lapilli-shaders: $(call object,tools/shader_text.c)
 $(BUILD)/bin/lapilli-shaders: TRACE_LIBS := $(SHADER_LIBS) $(TRACE_LIBS)
 $(TOOL_NAMES:%=$(BUILD)/bin/%): $(TOOL_COMMON) $(COMMON) $(INSPECTOR)

@@ -18,7 +18,8 @@ TOP = {
     "inspector": "base trace codegen",
     "layer": "base trace memtrack codegen",
     "replayer": "base trace codegen inspector",
-    "tools": "base trace codegen inspector",
+    "server": "base trace",
+    "tools": "base trace codegen inspector server",
 }
 MODULES = {
     "inspector": "analysis position state memory edit slice",

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "gen_ids.h"
 #include "inspector/state/attachments.h"
 #include "tools/bound_print.h"
@@ -42,7 +43,7 @@ static void add_number(struct json *j, cJSON *into, const char *key, uint64_t va
 /* NULL: null */
 static void add_text(struct json *j, cJSON *into, const char *key, const char *text)
 {
-    char *clean = text ? lap_text_utf8(text, strlen(text)) : NULL;
+    char *clean = text ? lap_utf8(text, strlen(text)) : NULL;
 
     if (text && !clean)
         j->failed = true;
@@ -58,7 +59,7 @@ static void add_handle(struct json *j, cJSON *into, const char *key, uint32_t ty
 
     add(j, into, key, index ? cJSON_CreateString(lap_bound_handle(type, index, text)) : cJSON_CreateNull());
     if (name && !cJSON_HasObjectItem(j->named, text)) {
-        char *clean = lap_text_utf8(name, strlen(name));
+        char *clean = lap_utf8(name, strlen(name));
         j->failed |= !clean || !cJSON_AddStringToObject(j->named, text, clean);
         free(clean);
     }

@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "base/signal_name.h"
+#include "base/utf8.h"
 #include "codegen/support/walk.h"
 #include "gen_ids.h"
 #include "tools/text.h"
@@ -99,7 +100,7 @@ static cJSON *bytes_object(const void *data, size_t bytes)
 
 static cJSON *string_item(const char *text, size_t bytes)
 {
-    char *clean = lap_text_utf8(text, bytes);
+    char *clean = lap_utf8(text, bytes);
     cJSON *item = clean ? cJSON_CreateString(clean) : NULL;
     free(clean);
     return item;

@@ -37,9 +37,6 @@ void lap_text_handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX
 /* In quotes, with escapes for everything but printable ASCII. */
 void lap_text_quoted(FILE *out, const char *text, size_t bytes);
 
-/* A heap copy with U+FFFD for bytes that are not UTF-8; NULL: out of memory. */
-char *lap_text_utf8(const char *text, size_t bytes);
-
 /* As a JSON string; "null" for NULL and without memory. */
 void lap_text_put_json(FILE *out, const char *text);
 

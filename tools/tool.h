@@ -8,15 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum lap_tool_exit {
-    LAP_TOOL_OK = 0,
-    LAP_TOOL_FAILED = 1,      /* a failure of this machine: memory, output */
-    LAP_TOOL_USAGE = 2,       /* wrong arguments */
-    LAP_TOOL_NO_TRACE = 3,    /* the file is unreadable or no trace */
-    LAP_TOOL_INCOMPLETE = 4,  /* the trace ends early; everything before that was used */
-    LAP_TOOL_UNSUPPORTED = 5, /* no GPU of this machine can do it */
-    LAP_TOOL_NOT_STARTED = 127
-};
+#include "base/exit_code.h"
 
 /* Ends a program's output: writes out what stdout still buffers, and returns its exit status. Where output was lost,
  * it says so on stderr, and LAP_TOOL_OK becomes LAP_TOOL_FAILED. Call it once, behind all output. */

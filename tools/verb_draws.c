@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_reflect.h"
@@ -313,7 +314,7 @@ static bool add_labels(cJSON *object, const struct bound_visit *visit)
 
     lap_labels_begin(&labels, visit->bound);
     while (added && (label = lap_labels_next(&labels))) {
-        char *clean = lap_text_utf8(label, strlen(label));
+        char *clean = lap_utf8(label, strlen(label));
         added = clean && add(list, NULL, cJSON_CreateString(clean));
         free(clean);
     }

@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "base/signal_name.h"
+#include "base/utf8.h"
 #include "codegen/support/unchecked.h"
 #include "codegen/support/unseen.h"
 #include "gen_decode.h"
@@ -191,7 +192,7 @@ static bool put_number(cJSON *object, const char *key, uint64_t value)
 
 static bool put_text(cJSON *object, const char *key, const char *text)
 {
-    char *clean = text ? lap_text_utf8(text, strlen(text)) : NULL;
+    char *clean = text ? lap_utf8(text, strlen(text)) : NULL;
     bool added = put(object, key, clean ? cJSON_CreateString(clean) : text ? NULL : cJSON_CreateNull());
     free(clean);
     return added;

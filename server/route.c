@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/route.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGITS  "0123456789"
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define TEXT_MOST 256u
+#define VALUE_MOST 2048u
+
+const struct lap_route *lap_route_named(const char *name)
+{
+    for (size_t i = 0; i < lap_route_count; i++)
+        if (strcmp(lap_routes[i].name, name) == 0)
+            return &lap_routes[i];
+    return NULL;
+}
+
+const char *lap_route_type_name(enum lap_route_type type)
+{
+    static const char *const names[] = {[LAP_TYPE_JSON] = "application/json",
+                                        [LAP_TYPE_LINES] = "application/x-ndjson",
+                                        [LAP_TYPE_PNG] = "image/png",
+                                        [LAP_TYPE_BYTES] = "application/octet-stream"};
+    return names[type];
+}
+
+bool lap_route_has_progress(const struct lap_route *route)
+{
+    return route->kind != LAP_ROUTE_READS && route->files;
+}
+
+/* ---- values ---- */
+
+static bool consists_of(const char *value, const char *characters)
+{
+    return *value && !value[strspn(value, characters)];
+}
+
+/* Without control characters, and in UTF-8 as far as the verbs care: they print it again as valid JSON. */
+static bool is_text(const char *value)
+{
+    size_t length = strlen(value);
+
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)value[i] < 0x20 || value[i] == 0x7f)
+            return false;
+    return length > 0 && length <= TEXT_MOST;
+}
+
+static bool is_object(const char *value)
+{
+    const char *colon = strchr(value, ':');
+
+    return colon && colon > value && strspn(value, LETTERS DIGITS) == (size_t)(colon - value) &&
+           consists_of(colon + 1, DIGITS) && strlen(value) < 80;
+}
+
+static bool has_form(enum lap_form form, const char *value)
+{
+    if (strlen(value) > VALUE_MOST)
+        return false;
+    switch (form) {
+    case LAP_FORM_POSITION:
+        return consists_of(value + (*value == '#'), DIGITS ".") && strlen(value) < 400;
+    case LAP_FORM_OBJECT:
+        return is_object(value);
+    case LAP_FORM_NUMBER:
+        return consists_of(value, DIGITS) && strlen(value) <= 20;
+    case LAP_FORM_NUMBERS:
+        return consists_of(value, DIGITS ",-");
+    case LAP_FORM_PLACES:
+        return consists_of(value, DIGITS ".,#");
+    case LAP_FORM_VALUES:
+        return consists_of(value, DIGITS ".,+-e");
+    case LAP_FORM_NAME:
+        return *value != '-' && consists_of(value, LETTERS DIGITS "_,-");
+    case LAP_FORM_FILE:
+        return *value != '-' && *value != '.' && consists_of(value, LETTERS DIGITS "_.-");
+    case LAP_FORM_TEXT:
+        return is_text(value);
+    case LAP_FORM_FLAG:
+        return strcmp(value, "1") == 0;
+    }
+    return false;
+}
+
+/* LAP_ROUTE_VALUES: it has none of this name, of `bytes`. */
+static size_t parameter_named(const struct lap_route *route, const char *name, size_t bytes)
+{
+    size_t i = 0;
+
+    while (i < LAP_ROUTE_VALUES && route->parameters[i].name &&
+           (strlen(route->parameters[i].name) != bytes || memcmp(route->parameters[i].name, name, bytes) != 0))
+        i++;
+    return i < LAP_ROUTE_VALUES && route->parameters[i].name ? i : LAP_ROUTE_VALUES;
+}
+
+/* ---- paths ---- */
+
+/* Where a value ends that the rest of the pattern follows: at the suffix, or at the first place of what stands before
+ * the next value. NULL: it has no such end. */
+static char *end_of_value(const char *rest, char *path)
+{
+    size_t literal = strcspn(rest, "{"), length = strlen(path);
+    char *end = path + length;
+
+    if (rest[literal])
+        return strstr(path, (char[]){*rest, 0});
+    return literal <= length ? end - literal : NULL;
+}
+
+/* Whether `path` has the pattern. If so, ends the values in it and takes them into the question. any: values may have
+ * another form than theirs. */
+static bool match(const char *pattern, char *path, bool any, struct lap_question *question)
+{
+    while (*pattern && *pattern != '{')
+        if (*pattern++ != *path++)
+            return false;
+    if (!*pattern)
+        return !*path;
+
+    const char *rest = strchr(pattern, '}') + 1;
+    size_t at = parameter_named(question->route, pattern + 1, (size_t)(rest - pattern - 2));
+    char *end = end_of_value(rest, path), ending;
+    bool fits;
+
+    if (!end)
+        return false;
+    ending = *end;
+    *end = 0;
+    fits = any ? *path && !strchr(path, '/') : has_form(question->route->parameters[at].form, path);
+    *end = ending;
+    if (!fits || !match(rest, end, any, question))
+        return false;
+    *end = 0;
+    question->values[at] = path;
+    return true;
+}
+
+bool lap_route_match(char *path, struct lap_question *out)
+{
+    for (size_t i = 0; i < 2 * lap_route_count; i++) {
+        const struct lap_route *route = &lap_routes[i % lap_route_count];
+        *out = (struct lap_question){.route = route};
+        if (match(route->pattern, path, i >= lap_route_count, out))
+            return true;
+    }
+    return false;
+}
+
+static bool is_in_path(const struct lap_route *route, const char *name)
+{
+    char braced[64];
+
+    snprintf(braced, sizeof braced, "{%s}", name);
+    return strstr(route->pattern, braced) != NULL;
+}
+
+static enum lap_status check_form(const struct lap_parameter *parameter, const char *value)
+{
+    static const char *const forms[] = {[LAP_FORM_POSITION] = "a position, like 3.1.1.42 or #17",
+                                        [LAP_FORM_OBJECT] = "an object, like VkImage:7",
+                                        [LAP_FORM_NUMBER] = "a number",
+                                        [LAP_FORM_NUMBERS] = "numbers, like 1,5-9",
+                                        [LAP_FORM_PLACES] = "positions, like 3.1.1.42,3.1.1.43",
+                                        [LAP_FORM_VALUES] = "numbers, like 0,1.5",
+                                        [LAP_FORM_NAME] = "a name",
+                                        [LAP_FORM_FILE] = "the name of a file",
+                                        [LAP_FORM_TEXT] = "a text of up to 256 bytes",
+                                        [LAP_FORM_FLAG] = "1"};
+
+    if (has_form(parameter->form, value))
+        return LAP_OK;
+    return lap_fail(LAP_ERROR_ARGUMENT, "'%s' wants %s", parameter->name, forms[parameter->form]);
+}
+
+enum lap_status lap_question_set(struct lap_question *question, const char *name, const char *value)
+{
+    const struct lap_route *route = question->route;
+    size_t at = parameter_named(route, name, strlen(name));
+
+    if (at == LAP_ROUTE_VALUES)
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s has no parameter '%.40s'", route->pattern, name);
+    if (question->values[at])
+        return lap_fail(LAP_ERROR_ARGUMENT, "'%s' is there twice", route->parameters[at].name);
+    question->values[at] = value;
+    return check_form(&route->parameters[at], value);
+}
+
+enum lap_status lap_question_check(const struct lap_question *question)
+{
+    for (size_t i = 0; i < LAP_ROUTE_VALUES && question->route->parameters[i].name; i++) {
+        const struct lap_parameter *parameter = &question->route->parameters[i];
+        if (parameter->needed && !question->values[i])
+            return lap_fail(LAP_ERROR_ARGUMENT, "%s wants '%s'", question->route->pattern, parameter->name);
+        if (question->values[i] && check_form(parameter, question->values[i]) != LAP_OK)
+            return LAP_ERROR_ARGUMENT;
+    }
+    return LAP_OK;
+}
+
+/* Appends while there is place; *length counts on. */
+static void put(char *out, size_t *length, char character)
+{
+    if (*length < LAP_ROUTE_URL_BYTES)
+        out[*length] = character;
+    ++*length;
+}
+
+static void put_encoded(char *out, size_t *length, const char *value)
+{
+    static const char digits[] = "0123456789ABCDEF";
+
+    for (; *value; value++) {
+        unsigned char c = (unsigned char)*value;
+        if (strchr(LETTERS DIGITS "-._~:,+", c)) {
+            put(out, length, *value);
+            continue;
+        }
+        put(out, length, '%');
+        put(out, length, digits[c >> 4]);
+        put(out, length, digits[c & 15]);
+    }
+}
+
+enum lap_status lap_question_url(const struct lap_question *question, char out[LAP_ROUTE_URL_BYTES])
+{
+    const struct lap_route *route = question->route;
+    const char *between = "?";
+    size_t length = 0;
+
+    for (const char *c = route->pattern; *c; c++) {
+        if (*c != '{') {
+            put(out, &length, *c);
+            continue;
+        }
+        const char *end = strchr(c, '}');
+        size_t at = parameter_named(route, c + 1, (size_t)(end - c - 1));
+        put_encoded(out, &length, question->values[at]);
+        c = end;
+    }
+    for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name; i++) {
+        if (!question->values[i] || is_in_path(route, route->parameters[i].name))
+            continue;
+        put(out, &length, *between);
+        between = "&";
+        put_encoded(out, &length, route->parameters[i].name);
+        put(out, &length, '=');
+        put_encoded(out, &length, question->values[i]);
+    }
+    put(out, &length, 0);
+    return length <= LAP_ROUTE_URL_BYTES ? LAP_OK : lap_fail(LAP_ERROR_ARGUMENT, "the path is too long");
+}
+
+/* ---- files ---- */
+
+static void take_values(struct lap_question *to, const struct lap_question *from)
+{
+    for (size_t i = 0; i < LAP_ROUTE_VALUES && from->route->parameters[i].name; i++) {
+        const char *name = from->route->parameters[i].name;
+        size_t at = parameter_named(to->route, name, strlen(name));
+        if (at < LAP_ROUTE_VALUES && !to->values[at])
+            to->values[at] = from->values[i];
+    }
+}
+
+struct lap_question lap_question_maker(const struct lap_question *question)
+{
+    struct lap_question maker = {.route = question->route->made_by ? lap_route_named(question->route->made_by) : NULL};
+
+    if (!maker.route)
+        return *question;
+    take_values(&maker, question);
+    return maker;
+}
+
+bool lap_question_of_file(const struct lap_question *question, char *name, struct lap_question *out)
+{
+    if (!question->route->files)
+        return false;
+    *out = (struct lap_question){.route = lap_route_named(question->route->files)};
+    if (!match(out->route->file, name, false, out))
+        return false;
+    /* The position in a file's name is as the program wrote it, not as it was asked for. */
+    for (size_t i = 0; i < LAP_ROUTE_VALUES && out->route->parameters[i].name; i++)
+        if (strcmp(out->route->parameters[i].name, "at") == 0)
+            out->values[i] = NULL;
+    take_values(out, question);
+    return true;
+}
+
+void lap_question_words(const struct lap_question *question, const char *program, const char *file, const char *gpu,
+                        const char *out[LAP_QUESTION_WORDS])
+{
+    const struct lap_route *route = question->route;
+    bool later = false;
+    size_t count = 0;
+
+    out[count++] = program;
+    for (size_t i = 1; i < sizeof route->words / sizeof *route->words && route->words[i]; i++)
+        out[count++] = route->words[i];
+    if (route->kind != LAP_ROUTE_READS && gpu) {
+        out[count++] = "--gpu";
+        out[count++] = gpu;
+    }
+    if (lap_route_has_progress(route)) {
+        out[count++] = "--progress";
+        out[count++] = "3"; /* LAP_ROUTE_PROGRESS */
+    }
+    for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name; i++) {
+        const struct lap_parameter *parameter = &route->parameters[i];
+        if (!question->values[i] || !parameter->option)
+            continue;
+        if (*parameter->option)
+            out[count++] = parameter->option;
+        if (parameter->form != LAP_FORM_FLAG)
+            out[count++] = question->values[i];
+    }
+    if (file) {
+        out[count++] = "--";
+        out[count++] = file;
+    }
+    for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name; i++) {
+        if (route->parameters[i].option)
+            continue;
+        later = false;
+        for (size_t j = i; j < LAP_ROUTE_VALUES && route->parameters[j].name; j++)
+            later |= question->values[j] && !route->parameters[j].option;
+        if (later)
+            out[count++] = question->values[i] ? question->values[i] : "0";
+    }
+    out[count] = NULL;
+}

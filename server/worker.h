@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker: a process that answers one question: the verb itself, which reads the trace in its sandbox. What it prints is
+ * the answer, and is not looked into here. So a trace or a driver that crashes it takes one answer, and ending it is
+ * enough to cancel. Any thread.
+ */
+#ifndef LAP_SERVER_WORKER_H
+#define LAP_SERVER_WORKER_H
+
+#include <stdint.h>
+
+#include "server/answer.h"
+#include "server/route.h"
+
+struct lap_worker_job {
+    const struct lap_question *question;
+    const char *programs; /* the folder of lapilli-X */
+    const char *file;     /* the trace, as an absolute path; NULL: none is asked about */
+    const char *gpu;      /* or NULL */
+    const char *scratch;  /* a folder of our own, for files */
+    size_t most;          /* bytes that an answer may have */
+    int stop;             /* an eventfd: when it can be read, the process is ended; -1: none */
+    /* Both may be NULL. files: of each file that is complete; may be before the end. */
+    void (*progress)(void *user, uint64_t done, uint64_t all);
+    void (*file_made)(void *user, const struct lap_question *question, struct lap_answer *answer);
+    void *user;
+};
+
+/* Returns when the process has ended. The answer is held once. NULL: out of memory. */
+struct lap_answer *lap_worker_run(const struct lap_worker_job *job);
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* lapilli-serve: answers questions about traces over HTTP, and has a page that asks them. It reads no trace: other
+ * programs of the lapilli command do, each in its sandbox (server/worker.h). */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+#include "base/new_file.h"
+#include "server/http.h"
+#include "tools/tool.h"
+#include "trace/listener.h"
+
+#define PROGRAM     "lapilli-serve"
+#define USUAL_PORT  "4711"
+#define CACHE_MIB   256u
+#define ANSWER_PART 4u /* an answer has at most this part of the cache */
+#define MOST_FILES  64
+
+static const char help[] =
+    "usage: lapilli serve [options] FILE…\n"
+    "Shows traces in a browser: frames, commands, pictures, state, objects, shaders, memory. Answers the same "
+    "questions\n"
+    "to programs, as JSON over HTTP (docs/server.md). Prints the address, with a token that every question needs, and\n"
+    "runs until SIGINT or SIGTERM.\n"
+    "\n"
+    "  --listen ADDRESS  127.0.0.1:PORT (port 0: a free one) or unix:PATH. Default: port 4711, or a free one if that "
+    "is\n"
+    "                    taken. Other machines can't connect: forward a port with ssh -L\n"
+    "  --open            open the page in the browser (xdg-open)\n"
+    "  --gpu GPU         play on this GPU: its number, a part of its name, or its UUID (lapilli replay --list-gpus)\n"
+    "  --cache MIB       memory for answers; default: 256. No answer is larger than a quarter of it\n"
+    "  --routes          print the paths of all questions as a table, and end\n"
+    "  --quiet           print only the address\n"
+    "  --help            this text\n"
+    "\n"
+    "Exit status: 0 ended by a signal; 1 it can't listen, or out of memory; 2 wrong usage; 3 a FILE is not there.\n";
+
+struct options {
+    const char *listen, *gpu;
+    bool open, quiet;
+    unsigned cache;
+    const char *const *files;
+    size_t file_count;
+};
+
+static int usage(const char *what)
+{
+    fprintf(stderr, PROGRAM ": %s. Try 'lapilli serve --help'.\n", what);
+    return LAP_TOOL_USAGE;
+}
+
+/* Fills *options, or returns an exit status, which is not negative. */
+static int parse(int argc, char **argv, struct options *options)
+{
+    static const struct option longs[] = {
+        {"listen", required_argument, NULL, 'l'}, {"open", no_argument, NULL, 'o'},
+        {"gpu", required_argument, NULL, 'g'},    {"cache", required_argument, NULL, 'c'},
+        {"routes", no_argument, NULL, 'r'},       {"quiet", no_argument, NULL, 'q'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    char *end;
+    int option;
+
+    *options = (struct options){.cache = CACHE_MIB};
+    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        switch (option) {
+        case 'l':
+            options->listen = optarg;
+            break;
+        case 'o':
+            options->open = true;
+            break;
+        case 'g':
+            options->gpu = optarg;
+            break;
+        case 'c':
+            options->cache = (unsigned)strtoul(optarg, &end, 10);
+            if (*optarg < '0' || *optarg > '9' || *end || options->cache < 4 || options->cache > 1u << 20)
+                return usage("--cache wants MiB, at least 4");
+            break;
+        case 'r':
+            lap_http_print_routes();
+            return lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
+        case 'q':
+            options->quiet = true;
+            break;
+        case 'h':
+            return lap_tool_help(PROGRAM, help);
+        default:
+            return usage("wrong usage");
+        }
+    }
+    options->files = (const char *const *)(uintptr_t)(argv + optind);
+    options->file_count = (size_t)(argc - optind);
+    if (!options->file_count)
+        return usage("a FILE is missing");
+    return options->file_count > MOST_FILES ? usage("64 FILEs at most") : -1;
+}
+
+/* ---- where it is ---- */
+
+struct place {
+    struct lap_address address;
+    int listener, port;
+    char token[LAP_HTTP_TOKEN_BYTES];
+    char url[LAP_ADDRESS_TEXT_BYTES + 64];
+    char folder[PATH_MAX], file[PATH_MAX + 64]; /* of the address; "": none */
+};
+
+static bool make_token(char out[LAP_HTTP_TOKEN_BYTES])
+{
+    unsigned char bytes[(LAP_HTTP_TOKEN_BYTES - 1) / 2];
+
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return false;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    return true;
+}
+
+static enum lap_status listen_at(const char *where, struct place *place)
+{
+    char text[LAP_ADDRESS_TEXT_BYTES];
+    enum lap_status status;
+
+    snprintf(text, sizeof text, "%s%s", strstr(where, "://") || strncmp(where, "unix:", 5) == 0 ? "" : "tcp://", where);
+    status = lap_address_parse(text, &place->address);
+    if (status == LAP_OK && !place->address.local)
+        status = lap_fail(LAP_ERROR_ARGUMENT, "other machines can't connect: listen at 127.0.0.1 or a Unix socket, and "
+                                              "forward a port with ssh -L");
+    return status == LAP_OK ? lap_listener_open(&place->address, &place->listener) : status;
+}
+
+static enum lap_status listen_somewhere(const char *where, struct place *place)
+{
+    const struct sockaddr_storage *storage = &place->address.storage;
+    enum lap_status status = listen_at(where ? where : "127.0.0.1:" USUAL_PORT, place);
+    char text[LAP_ADDRESS_TEXT_BYTES];
+
+    if (status == LAP_ERROR_IO && !where)
+        status = listen_at("127.0.0.1:0", place);
+    if (status != LAP_OK)
+        return status;
+    if (!make_token(place->token))
+        return lap_fail(LAP_ERROR_IO, "there are no random numbers: %s", strerror(errno));
+    lap_address_text(&place->address, text);
+    if (storage->ss_family == AF_INET)
+        place->port = ntohs(((const struct sockaddr_in *)storage)->sin_port);
+    else if (storage->ss_family == AF_INET6)
+        place->port = ntohs(((const struct sockaddr_in6 *)storage)->sin6_port);
+    if (place->port)
+        snprintf(place->url, sizeof place->url, "http://%s/?token=%s", text + strlen("tcp://"), place->token);
+    else
+        snprintf(place->url, sizeof place->url, "http://localhost/?token=%s", place->token);
+    return LAP_OK;
+}
+
+/* The folder for files of one user's running programs. */
+static bool find_folder(char out[PATH_MAX])
+{
+    const char *run = getenv("XDG_RUNTIME_DIR"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = run && *run == '/'       ? snprintf(out, PATH_MAX, "%s/lapilli", run)
+                 : cache && *cache == '/' ? snprintf(out, PATH_MAX, "%s/lapilli", cache)
+                 : home && *home == '/'   ? snprintf(out, PATH_MAX, "%s/.cache/lapilli", home)
+                                          : PATH_MAX;
+
+    return length < PATH_MAX && lap_folder_make(out) == LAP_OK;
+}
+
+/* Programs find the address in a file, and a browser a page that leads to it: what a command line has, others can
+ * read. */
+static void write_file(struct place *place, const char *ending, const char *format)
+{
+    int fd;
+
+    if (!*place->folder)
+        return;
+    if (place->port)
+        snprintf(place->file, sizeof place->file, "%s/serve-%d%s", place->folder, place->port, ending);
+    else
+        snprintf(place->file, sizeof place->file, "%s/serve-%ld%s", place->folder, (long)getpid(), ending);
+    fd = lap_new_file(place->file);
+    if (fd < 0) {
+        fprintf(stderr, PROGRAM ": %s can't be written: %s\n", place->file, strerror(errno));
+        *place->file = 0;
+        return;
+    }
+    (void)dprintf(fd, format, place->url);
+    close(fd);
+}
+
+static void open_page(struct place *place)
+{
+    char file[sizeof place->file];
+    pid_t child;
+
+    memcpy(file, place->file, sizeof file);
+    write_file(place, ".html", "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url=%s\">\n");
+    child = *place->file ? fork() : -1;
+    if (child == 0) {
+        if (fork() != 0)
+            _exit(0); /* nobody waits for the browser */
+        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+        execlp("xdg-open", "xdg-open", place->file, (char *)NULL);
+        dprintf(STDERR_FILENO, PROGRAM ": xdg-open can't be started: %s\n", strerror(errno));
+        _exit(127);
+    }
+    memcpy(place->file, file, sizeof file);
+}
+
+static void remove_files(struct place *place)
+{
+    char page[sizeof place->file + 8];
+
+    lap_listener_remove(&place->address);
+    if (!*place->file)
+        return;
+    snprintf(page, sizeof page, "%s.html", place->file);
+    (void)unlink(place->file);
+    (void)unlink(page);
+}
+
+/* ---- serving ---- */
+
+static void wait_for_end(const sigset_t *signals)
+{
+    int number;
+
+    while (sigwait(signals, &number) != 0)
+        ;
+}
+
+static int serve(const struct options *options, const struct lap_works_options *work, struct place *place)
+{
+    struct lap_works *works = lap_works_new(work);
+    const struct lap_http_options http = {.listener = place->listener,
+                                          .port = place->port,
+                                          .token = place->token,
+                                          .captures = work->captures,
+                                          .answers = work->answers,
+                                          .works = works};
+    struct lap_http *server = NULL;
+    sigset_t signals;
+    enum lap_status status;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL); /* with SIG_IGN, no end of a child would be known */
+    status = works ? lap_http_start(&http, &server) : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    if (status != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        lap_works_free(&works);
+        return LAP_TOOL_FAILED;
+    }
+    write_file(place, "", "%s\n");
+    printf("%s\n", place->url);
+    if (!options->quiet && *place->file)
+        fprintf(stderr, PROGRAM ": the address is also in %s\n", place->file);
+    if (!options->quiet && !place->port)
+        fprintf(stderr, PROGRAM ": at a Unix socket: curl --unix-socket PATH 'http://localhost/v1/captures?token=…'\n");
+    (void)fflush(stdout);
+    if (options->open && place->port)
+        open_page(place);
+    wait_for_end(&signals);
+    lap_works_stop(works);
+    lap_http_stop(&server);
+    lap_works_free(&works);
+    return lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
+}
+
+/* The folder of the verbs, and one for pictures. */
+static bool find_folders(char programs[PATH_MAX], char scratch[PATH_MAX])
+{
+    const char *temporary = getenv("TMPDIR");
+    char *slash;
+
+    if (!lap_tool_find_beside("lapilli-info", programs) || !(slash = strrchr(programs, '/'))) {
+        fprintf(stderr, PROGRAM ": the other programs of the lapilli command are not beside this one\n");
+        return false;
+    }
+    *slash = 0;
+    snprintf(scratch, PATH_MAX, "%s/lapilli-serve-XXXXXX", temporary && *temporary == '/' ? temporary : "/tmp");
+    if (mkdtemp(scratch))
+        return true;
+    fprintf(stderr, PROGRAM ": %s: %s\n", scratch, strerror(errno));
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    static struct place place = {.listener = -1};
+    char programs[PATH_MAX], scratch[PATH_MAX];
+    struct options options;
+    struct lap_works_options work = {.programs = programs, .scratch = scratch};
+    int code = parse(argc, argv, &options);
+    enum lap_status status;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (code >= 0)
+        return code;
+    status = lap_captures_new(options.files, options.file_count, options.gpu ? options.gpu : "", &work.captures);
+    if (status != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        return status == LAP_ERROR_IO ? LAP_TOOL_NO_TRACE : LAP_TOOL_FAILED;
+    }
+    work.gpu = options.gpu;
+    work.at_once = processors < 2 ? 2 : processors > 16 ? 16 : (unsigned)processors;
+    work.most_bytes = ((size_t)options.cache << 20) / ANSWER_PART;
+    work.answers = lap_answers_new((size_t)options.cache << 20);
+    status = listen_somewhere(options.listen, &place);
+    if (status != LAP_OK || !work.answers) {
+        fprintf(stderr, PROGRAM ": %s\n", status != LAP_OK ? lap_error_message() : "out of memory");
+        code = status == LAP_ERROR_ARGUMENT ? LAP_TOOL_USAGE : LAP_TOOL_FAILED;
+    } else if (!find_folders(programs, scratch)) {
+        code = LAP_TOOL_FAILED;
+    } else {
+        if (!find_folder(place.folder))
+            *place.folder = 0;
+        code = serve(&options, &work, &place);
+        (void)rmdir(scratch);
+    }
+    if (place.listener >= 0)
+        remove_files(&place);
+    lap_answers_free(&work.answers);
+    lap_captures_free(&work.captures);
+    return code;
+}
