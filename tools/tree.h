@@ -17,11 +17,13 @@ struct lap_tree_printer {
     uint64_t nodes, frames, submits, buffers;
     struct position_counts counts; /* of all frames */
     unsigned depth;                /* JSON: of the last node */
+    uint64_t first, last;          /* the wanted children, from 1 */
+    uint64_t children;             /* of the position; for the end */
 };
 
 /* user: the printer. */
 enum lap_status lap_tree_text(void *user, const struct tree_node *node) LAP_MUST_CHECK;
-void lap_tree_text_end(struct lap_tree_printer *printer); /* the sum of a whole trace, on stderr */
+void lap_tree_text_end(struct lap_tree_printer *printer); /* on stderr: the children, or the sum of a whole trace */
 
 void lap_tree_json_begin(struct lap_tree_printer *printer);
 enum lap_status lap_tree_json(void *user, const struct tree_node *node) LAP_MUST_CHECK;

@@ -98,11 +98,28 @@ enum lap_status lap_tree_text(void *user, const struct tree_node *node)
     return ferror(printer->out) ? lap_fail(LAP_ERROR_IO, "the output can't be written") : LAP_OK;
 }
 
+/* Which of the children are shown. */
+static void print_part(const struct lap_tree_printer *printer)
+{
+    uint64_t last = printer->last < printer->children ? printer->last : printer->children;
+
+    if (printer->first > printer->children)
+        fprintf(stderr, "none of %" PRIu64 " children\n", printer->children);
+    else
+        fprintf(stderr, "children %" PRIu64 "-%" PRIu64 " of %" PRIu64 "\n", printer->first, last, printer->children);
+}
+
 void lap_tree_text_end(struct lap_tree_printer *printer)
 {
-    if (printer->at)
+    bool is_part = printer->first > 1 || printer->last < printer->children;
+
+    if (printer->at && !is_part)
         return;
     fflush(printer->out); /* it stands behind the frames on a terminal */
+    if (is_part) {
+        print_part(printer);
+        return;
+    }
     fprintf(stderr, "%" PRIu64 " frame%s", printer->frames, printer->frames == 1 ? "" : "s");
     print_counts(stderr, ", ", printer->submits, printer->buffers, &printer->counts);
     fputc('\n', stderr);
@@ -171,5 +188,5 @@ enum lap_status lap_tree_json(void *user, const struct tree_node *node)
 void lap_tree_json_end(struct lap_tree_printer *printer)
 {
     close_to(printer, 0);
-    fputs("]}\n", printer->out);
+    fprintf(printer->out, "], \"of\": %" PRIu64 "}\n", printer->children);
 }

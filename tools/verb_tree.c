@@ -30,6 +30,10 @@ static const char help[] =
     "                  them. Frames, submits and command buffers count from 1, commands from 0\n"
     "  --depth N       so many levels below it. Default: 1 for a whole trace, which are its frames; 4 for a frame, 3\n"
     "                  for a submit, else all\n"
+    "  --children A-B  of its direct children, or of the frames of a whole trace, only these, counted from 1; also A, "
+    "A-\n"
+    "                  and -B\n"
+    "  --all           every command of a command buffer, also those that only set state\n"
     "  --quick         look at nothing in command buffers: their sizes are the only counts\n"
     "  --json          one JSON object\n"
     "  --color WHEN    auto (default: on a terminal, unless NO_COLOR is set), always, never\n"
@@ -41,9 +45,10 @@ static const char help[] =
 
 struct options {
     struct position at; /* count 0: the whole */
-    bool json, quick, has_depth;
+    bool json, quick, all, has_depth;
     unsigned depth;
-    int colour; /* -1: automatic */
+    uint64_t first_child, last_child; /* from 1 */
+    int colour;                       /* -1: automatic */
     const char *path;
 };
 
@@ -73,13 +78,15 @@ static int parse(int argc, char **argv, struct options *options)
     static const struct option longs[] = {{"at", required_argument, NULL, 'a'},
                                           {"depth", required_argument, NULL, 'd'},
                                           {"json", no_argument, NULL, 'j'},
+                                          {"children", required_argument, NULL, 'n'},
+                                          {"all", no_argument, NULL, 'l'},
                                           {"quick", no_argument, NULL, 'q'},
                                           {"color", required_argument, NULL, 'c'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     int option;
 
-    *options = (struct options){.colour = -1};
+    *options = (struct options){.colour = -1, .first_child = 1, .last_child = UINT64_MAX};
     while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
         switch (option) {
         case 'a':
@@ -89,6 +96,13 @@ static int parse(int argc, char **argv, struct options *options)
         case 'd':
             if (!parse_depth(optarg, options))
                 return usage("--depth wants a number, from 1");
+            break;
+        case 'n':
+            if (!lap_tool_frames(optarg, &options->first_child, &options->last_child))
+                return usage("--children wants A-B with 1 <= A <= B");
+            break;
+        case 'l':
+            options->all = true;
             break;
         case 'q':
             options->quick = true;
@@ -106,6 +120,8 @@ static int parse(int argc, char **argv, struct options *options)
             return usage("wrong usage");
         }
     }
+    if (options->all && options->quick)
+        return usage("--all or --quick, not both");
     if (optind + 1 != argc)
         return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
     options->path = argv[optind];
@@ -136,10 +152,13 @@ static enum lap_status show(const struct options *options, const struct lap_read
 {
     struct position_found found;
     bool colour = lap_tool_has_colour(options->colour);
-    struct output output = {.printer = {.out = stdout, .colour = colour},
-                            .json = options->json,
-                            .frames = lap_reader_summary(trace)->frames};
+    struct output output = {
+        .printer = {.out = stdout, .colour = colour, .first = options->first_child, .last = options->last_child},
+        .json = options->json,
+        .frames = lap_reader_summary(trace)->frames};
     struct options of = *options;
+    struct tree_wish wish = {
+        .quick = of.quick, .all = of.all, .first_child = of.first_child, .last_child = of.last_child};
     enum lap_status status = LAP_OK;
 
     if (of.at.count) {
@@ -149,12 +168,12 @@ static enum lap_status show(const struct options *options, const struct lap_read
     }
     if (status != LAP_OK)
         return status;
-    if (!of.has_depth)
-        of.depth = default_depth(&of);
+    wish.at = output.printer.at;
+    wish.depth = of.has_depth ? of.depth : default_depth(&of);
     if (of.json)
         lap_tree_json_begin(&output.printer);
     lap_progress_begin_beside(&output.progress, "reading");
-    status = tree_walk(trace, output.printer.at, of.depth, of.quick, put, &output);
+    status = tree_walk(trace, &wish, put, &output, &output.printer.children);
     lap_progress_clear(&output.progress);
     if (of.json)
         lap_tree_json_end(&output.printer);

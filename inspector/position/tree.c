@@ -22,9 +22,13 @@ struct entry {
 };
 
 struct walk {
-    const struct position *at;
-    unsigned depth;
-    bool quick;
+    const struct tree_wish *wish;
+    const struct position *at; /* of the wish */
+    size_t found;              /* the entry of the position, which has found_depth; SIZE_MAX: not yet */
+    unsigned found_depth;      /* of a whole trace 0 */
+    uint64_t children;         /* of the position, so far */
+    bool is_left_out;          /* the last one of them */
+    bool is_over;              /* what is at the position */
     tree_visit_fn visit;
     void *user;
     struct position_contents *contents;
@@ -52,22 +56,56 @@ static bool is_asked(const struct walk *w, unsigned place, uint64_t number)
     return !w->at || w->at->count <= place || w->at->numbers[place] == number;
 }
 
-/* Whether entries at this depth are left out. Not for a position that names a command buffer or less: its depth is
- * known only when it is found. */
+/* Whether entries at this depth are left out. What the position is in is not: its depth is known when it is found. */
 static bool is_too_deep(const struct walk *w, unsigned depth)
 {
-    unsigned base = w->at ? w->at->count : 0;
-    return depth > 1 && base < POSITION_BUFFER && depth > base && depth - base > w->depth;
+    return depth > 1 && w->found != SIZE_MAX && depth > w->found_depth && depth - w->found_depth > w->wish->depth;
+}
+
+static bool is_wanted_child(const struct walk *w, uint64_t number)
+{
+    return number >= w->wish->first_child && number <= w->wish->last_child;
+}
+
+/* Counts the next entry, if it is a child of the position. Whether it is left out, for itself or with a child, or since
+ * the position is over. */
+static bool is_outside(struct walk *w, unsigned depth)
+{
+    if (depth == 1 || w->found == SIZE_MAX)
+        return false;
+    w->is_over |= depth <= w->found_depth;
+    if (!w->is_over && w->at && depth == w->found_depth + 1)
+        w->is_left_out = !is_wanted_child(w, ++w->children);
+    return w->is_over || w->is_left_out;
 }
 
 /* ---- entries ---- */
 
-/* *out_index: SIZE_MAX for an entry that is too deep. */
+/* Whether it is the one at the position. */
+static bool is_at(const struct walk *w, const struct entry *entry)
+{
+    for (unsigned i = w->at->count - 1;; i--, entry = &w->entries[entry->owner]) {
+        if (entry->number != w->at->numbers[i] || (i == 0) != (entry->kind == TREE_FRAME))
+            return false;
+        if (i == 0)
+            return true;
+    }
+}
+
+/* *out_index: SIZE_MAX for an entry that is left out. */
 static enum lap_status add(struct walk *w, struct entry entry, size_t *out_index)
 {
+    bool is_command = entry.kind == TREE_COMMAND || entry.kind == TREE_PASS || entry.kind == TREE_LABEL;
+
     *out_index = SIZE_MAX;
-    if (is_too_deep(w, entry.depth))
+    if (is_outside(w, entry.depth) || is_too_deep(w, entry.depth))
         return LAP_OK;
+    if (w->found == SIZE_MAX && is_at(w, &entry)) {
+        w->found = w->count;
+        w->found_depth = entry.depth;
+    } else if (w->found == SIZE_MAX && is_command) {
+        return LAP_OK; /* no position lies in it by its numbers */
+    }
     if (!lap_array_grow(&w->entries, sizeof *w->entries, &w->capacity, w->count + 1))
         return no_memory();
     *out_index = w->count;
@@ -102,8 +140,8 @@ struct buffer_walk {
 static enum lap_status count_recording(struct walk *w, const struct position_recording *recording,
                                        struct position_counts *out)
 {
-    *out = (struct position_counts){.commands = recording && w->quick ? recording->commands : 0};
-    return recording && !w->quick ? position_contents_of(w->contents, &w->held, recording, out) : LAP_OK;
+    *out = (struct position_counts){.commands = recording && w->wish->quick ? recording->commands : 0};
+    return recording && !w->wish->quick ? position_contents_of(w->contents, &w->held, recording, out) : LAP_OK;
 }
 
 /* places: numbers of its position. */
@@ -122,6 +160,7 @@ static void count_in_scopes(struct buffer_walk *b, const struct position_counts 
             position_add(&b->w->entries[b->open[i].entry].counts, counts);
 }
 
+/* text: of a pass the name of its command, of a label NULL or what the program gave it. */
 static enum lap_status begin_scope(struct buffer_walk *b, enum tree_kind kind, uint32_t number, const char *text,
                                    uint64_t object)
 {
@@ -132,6 +171,8 @@ static enum lap_status begin_scope(struct buffer_walk *b, enum tree_kind kind, u
             .kind = kind, .depth = depth_in(b), .owner = b->entry, .number = number, .text = text, .object = object},
         &open.entry);
 
+    if (kind == TREE_LABEL && open.entry != SIZE_MAX)
+        b->w->entries[open.entry].text = keep_text(b->w, text);
     if (status == LAP_OK && !lap_array_grow(&b->open, sizeof *b->open, &b->capacity, b->count + 1))
         status = no_memory();
     if (status == LAP_OK)
@@ -194,7 +235,10 @@ static enum lap_status add_command(struct buffer_walk *b, uint32_t number, uint3
     const char *name = gen_command_names[command];
     enum position_work work = position_contents_work(b->w->contents, command);
     struct entry leaf = {.kind = TREE_COMMAND, .depth = depth_in(b), .owner = b->entry, .number = number, .text = name};
-    bool is_asked_for = b->w->at && b->w->at->count == b->places + 1 && b->w->at->numbers[b->places] == number;
+    /* Also a command that only sets state, or ends something: it is the last one in what it ends. */
+    bool has_node = b->w->wish->all || work != POSITION_STATE ||
+                    (b->w->at && b->w->at->count == b->places + 1 && b->w->at->numbers[b->places] == number);
+    enum lap_status status = LAP_OK;
     size_t index;
 
     if (command == GEN_vkCmdExecuteCommands)
@@ -218,22 +262,24 @@ static enum lap_status add_command(struct buffer_walk *b, uint32_t number, uint3
 #ifdef VK_EXT_fragment_density_map_offset
     case GEN_vkCmdEndRendering2EXT:
 #endif
+        status = has_node ? add(b->w, leaf, &index) : LAP_OK;
         end_scope(b, TREE_PASS);
-        return LAP_OK;
+        return status;
     case GEN_vkCmdBeginDebugUtilsLabelEXT: {
         const VkDebugUtilsLabelEXT *info = ((const struct gen_args_vkCmdBeginDebugUtilsLabelEXT *)args)->pLabelInfo;
-        return begin_scope(b, TREE_LABEL, number, keep_text(b->w, info ? info->pLabelName : NULL), 0);
+        return begin_scope(b, TREE_LABEL, number, info ? info->pLabelName : NULL, 0);
     }
     case GEN_vkCmdDebugMarkerBeginEXT: {
         const VkDebugMarkerMarkerInfoEXT *info = ((const struct gen_args_vkCmdDebugMarkerBeginEXT *)args)->pMarkerInfo;
-        return begin_scope(b, TREE_LABEL, number, keep_text(b->w, info ? info->pMarkerName : NULL), 0);
+        return begin_scope(b, TREE_LABEL, number, info ? info->pMarkerName : NULL, 0);
     }
     case GEN_vkCmdEndDebugUtilsLabelEXT:
     case GEN_vkCmdDebugMarkerEndEXT:
+        status = has_node ? add(b->w, leaf, &index) : LAP_OK;
         end_scope(b, TREE_LABEL);
-        return LAP_OK;
+        return status;
     default:
-        return work != POSITION_STATE || is_asked_for ? add(b->w, leaf, &index) : LAP_OK;
+        return has_node ? add(b->w, leaf, &index) : LAP_OK;
     }
 }
 
@@ -267,7 +313,7 @@ static enum lap_status add_buffer(struct walk *w, size_t owner, unsigned depth, 
     status = count_recording(w, recording, &entry.counts);
     if (status == LAP_OK)
         status = add(w, entry, &b.entry);
-    if (status == LAP_OK && recording && !w->quick && b.entry != SIZE_MAX && !is_too_deep(w, depth + 1))
+    if (status == LAP_OK && recording && !w->wish->quick && b.entry != SIZE_MAX && !is_too_deep(w, depth + 1))
         status = add_commands(&b, &w->blocks[places / 2 - 1], recording->block);
     free(b.open);
     return status;
@@ -275,11 +321,11 @@ static enum lap_status add_buffer(struct walk *w, size_t owner, unsigned depth, 
 
 /* ---- frames ---- */
 
-static enum lap_status visit_entry(struct walk *w, size_t index, unsigned base)
+static enum lap_status visit_entry(struct walk *w, size_t index)
 {
     const struct entry *entry = &w->entries[index];
     struct tree_node node = {.kind = entry->kind,
-                             .depth = entry->depth - base,
+                             .depth = entry->depth - w->found_depth,
                              .text = entry->text,
                              .object = entry->object,
                              .submits = entry->submits,
@@ -299,28 +345,14 @@ static enum lap_status visit_entry(struct walk *w, size_t index, unsigned base)
     return w->visit(w->user, &node);
 }
 
-static bool is_at(const struct walk *w, size_t index)
-{
-    for (unsigned i = w->at->count; i-- > 0; index = w->entries[index].owner)
-        if (w->entries[index].number != w->at->numbers[i] || (i == 0) != (index == 0))
-            return false;
-    return true;
-}
-
 static enum lap_status end_frame(struct walk *w, bool shown)
 {
-    size_t first = 0;
     enum lap_status status = LAP_OK;
 
-    while (shown && w->at && first < w->count && !is_at(w, first))
-        first++;
-    for (size_t i = first; shown && i < w->count && status == LAP_OK; i++) {
-        unsigned base = w->at ? w->entries[first].depth : 0;
-        if (i > first && w->at && w->entries[i].depth <= base)
-            break;
-        if (w->entries[i].depth - base <= w->depth)
-            status = visit_entry(w, i, base);
-    }
+    if (shown && !w->at)
+        shown = is_wanted_child(w, ++w->children);
+    for (size_t i = w->found; shown && i < w->count && status == LAP_OK; i++)
+        status = visit_entry(w, i);
     w->count = 0;
     lap_arena_reset(&w->arena);
     return status;
@@ -349,7 +381,7 @@ static enum lap_status add_submit(struct walk *w, const struct trace_call *call)
 {
     struct entry entry = {
         .kind = TREE_SUBMIT, .depth = 2, .number = ++w->entries[0].submits, .object = position_submit_queue(call)};
-    bool asked = is_asked(w, 1, entry.number);
+    bool asked = is_asked(w, 1, entry.number) && (w->at || is_wanted_child(w, w->entries[0].number));
     uint64_t number = 0;
     size_t index = SIZE_MAX;
     enum lap_status status = asked ? add(w, entry, &index) : LAP_OK;
@@ -359,7 +391,7 @@ static enum lap_status add_submit(struct walk *w, const struct trace_call *call)
             uint64_t command_buffer = position_submit_buffer(call, batch, i);
             struct position_counts counts = {.commands = 0};
             number++;
-            if (!w->at || w->at->count < POSITION_SUBMIT || asked)
+            if (asked || (w->at && w->at->count < POSITION_SUBMIT))
                 status = count_recording(w, position_held_of(&w->held, command_buffer), &counts);
             position_add(&w->entries[0].counts, &counts);
             w->entries[0].buffers++;
@@ -405,10 +437,11 @@ static enum lap_status go(struct walk *w)
     return status == LAP_OK ? end : status;
 }
 
-enum lap_status tree_walk(const struct lap_reader *trace, const struct position *at, unsigned depth, bool quick,
-                          tree_visit_fn visit, void *user)
+enum lap_status tree_walk(const struct lap_reader *trace, const struct tree_wish *wish, tree_visit_fn visit, void *user,
+                          uint64_t *out_children)
 {
-    struct walk w = {.at = at, .depth = depth, .quick = quick, .visit = visit, .user = user, .trace = trace};
+    struct walk w = {
+        .wish = wish, .at = wish->at, .found = wish->at ? SIZE_MAX : 0, .visit = visit, .user = user, .trace = trace};
     enum lap_status status = position_contents_open(trace, &w.contents);
 
     position_held_init(&w.held);
@@ -422,5 +455,6 @@ enum lap_status tree_walk(const struct lap_reader *trace, const struct position 
     position_held_finish(&w.held);
     lap_arena_finish(&w.arena);
     free(w.entries);
+    *out_children = w.children;
     return status;
 }

@@ -18,7 +18,7 @@ enum tree_kind {
     TREE_PASS,      /* a render pass or dynamic rendering, at the command that begins it */
     TREE_LABEL,     /* of VK_EXT_debug_utils or VK_EXT_debug_marker, at the command that begins it */
     TREE_EXECUTION, /* vkCmdExecuteCommands */
-    TREE_COMMAND    /* other work */
+    TREE_COMMAND    /* other work; also any other command that is asked for */
 };
 
 struct tree_node { /* valid during the visit */
@@ -34,10 +34,21 @@ struct tree_node { /* valid during the visit */
 /* Each is called before the nodes in it; an error ends the walk. */
 typedef enum lap_status (*tree_visit_fn)(void *user, const struct tree_node *node);
 
-/* at: NULL: the whole trace; not of a packet, and position_find has found it. depth: nodes further below are not
- * visited. quick: command buffers are not decoded: they have no nodes, and of the counts only `commands`, without those
- * of secondary command buffers. Errors are the reader's, the decoders' and the visit's. */
-enum lap_status tree_walk(const struct lap_reader *trace, const struct position *at, unsigned depth, bool quick,
-                          tree_visit_fn visit, void *user) LAP_MUST_CHECK;
+struct tree_wish {
+    const struct position *at; /* NULL: the whole trace; not of a packet, and position_find has found it */
+    unsigned depth;            /* nodes further below are not visited */
+    /* Command buffers are not decoded: they have no nodes, and of the counts only `commands`, without those of
+     * secondary command buffers. */
+    bool quick;
+    bool all; /* every command of a command buffer has a node, also those that only set state, and ends */
+    /* The direct children of the position, or the frames of the whole trace, counted from 1: only these are visited,
+     * with what is in them. The counts of the position are of all. */
+    uint64_t first_child, last_child;
+};
+
+/* *out_children: how many direct children there are, visited or not. Errors are the reader's, the decoders' and the
+ * visit's; behind one there may be more children. */
+enum lap_status tree_walk(const struct lap_reader *trace, const struct tree_wish *wish, tree_visit_fn visit, void *user,
+                          uint64_t *out_children) LAP_MUST_CHECK;
 
 #endif

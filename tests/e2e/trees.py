@@ -38,7 +38,8 @@ def add(to: dict, inner: dict, as_child: bool = True) -> None:
 class Reading:
     """The frames of a trace, as nodes of the tree, from its printed lines."""
 
-    def __init__(self, lines: list[dict], marked_frames: int) -> None:
+    def __init__(self, lines: list[dict], marked_frames: int, every_command: bool = False) -> None:
+        self.every_command = every_command
         self.held: dict[str, list[dict]] = {}
         self.at: dict[str, dict] = {}  # the line of a submit, a command buffer or a command, by its position
         self.blocks: dict[str, dict] = {}
@@ -88,7 +89,7 @@ class Reading:
                 own = node(position, "render pass", name, info.get("renderPass")) if begins_pass else node(position, "label", info.get("pLabelName") or info.get("pMarkerName") or "")
                 inside[-1]["children"].append(own)
                 inside.append(own)
-            elif own["kind"] == "execution" or any(own[key] for key in COUNTS):
+            elif self.every_command or own["kind"] == "execution" or any(own[key] for key in COUNTS):
                 inside[-1]["children"].append(own)
             kinds = [outer["kind"] for outer in inside]
             if name.startswith("vkCmdEndRender") and "render pass" in kinds:
@@ -119,7 +120,7 @@ def check_tree(context: Context, file: str) -> Reading:
     read = Reading(lines, info["frames"])
     tree = [context.program("lapilli"), "tree", "--json"]
     whole = json.loads(context.run([*tree, "--depth", "99", file]).out)
-    check(whole == {"at": None, "nodes": read.frames}, f"{file}: {difference(whole['nodes'], read.frames)}")
+    check(whole == {"at": None, "nodes": read.frames, "of": len(read.frames)}, f"{file}: {difference(whole['nodes'], read.frames)}")
     recorded = sum("block" in line for line in lines)
     check(recorded == info["commands"], f"{file}: {recorded} commands are printed, {info['commands']} were recorded")
     for key, own in (("submits", "submits"), ("draws", "draws"), ("dispatches", "dispatches")):
@@ -135,7 +136,7 @@ def check_tree(context: Context, file: str) -> Reading:
     for inner in every[::max(len(every) // 3, 1)]:
         at = inner["position"]
         one = json.loads(context.run([*tree, "--depth", "99", "--at", at, file]).out)
-        check(one == {"at": at, "nodes": [n for n in every if n["position"] == at]}, f"{file}: --at {at} shows something else")
+        check(one == {"at": at, "nodes": [inner], "of": len(inner["children"])}, f"{file}: --at {at} shows something else")
     return read
 
 
@@ -165,7 +166,28 @@ def tree(program: Program) -> Callable[[Context], None]:
         check(any([check_tree(context, file).at for file in files]), "no trace has a submit")
         for file in files if program.name in FIRST else ():
             check_printed_alone(context, file)
+            check_every_command(context, file)
     return run
+
+
+def check_every_command(context: Context, file: str) -> None:
+    """All commands, and parts of the children of every kind of node, and of the longest lists."""
+    tree = [context.program("lapilli"), "tree", "--depth", "99"]
+    read = Reading(context.print_lines(file), context.info(file)["frames"], every_command=True)
+    whole = json.loads(context.run([*tree, "--json", "--all", file]).out)
+    check(whole == {"at": None, "nodes": read.frames, "of": len(read.frames)}, f"{file}: {difference(whole['nodes'], read.frames)}")
+    part = json.loads(context.run([*tree, "--json", "--all", "--children", "2", file]).out)
+    check(part == {"at": None, "nodes": read.frames[1:2], "of": len(read.frames)}, f"{file}: frame 2 is another one")
+    every = sorted((n for f in read.frames for n in nodes_in(f)), key=lambda n: len(n["children"]))
+    for found in {n["kind"]: n for n in every}.values():  # of each kind one that has most
+        at, count = found["position"], len(found["children"])
+        for first, last in ((max(count // 2, 1), count // 2 + 2), (max(count, 1), count + 5)):
+            part = json.loads(context.run([*tree, "--json", "--all", "--at", at, "--children", f"{first}-{last}", file]).out)
+            check(part == {"at": at, "nodes": [found | {"children": found["children"][first - 1:last]}], "of": count}, f"{file}: {first}-{last} of {at} shows {part}")
+    count = len(every[-1]["children"])
+    for children, says in (("2-3", f"children 2-3 of {count}\n"), (f"{count + 1}-", f"none of {count} children\n"), (f"-{count}", "")):
+        said = context.run([*tree, "--all", "--at", every[-1]["position"], "--children", children, file]).err
+        check(said == says, f"{file}: {children} of {every[-1]['position']} says {said}")
 
 
 def check_printed_alone(context: Context, file: str) -> None:

@@ -331,11 +331,14 @@ static const char *tree(struct written *w, const char *at, unsigned depth, bool 
 {
     static struct shown shown;
     struct position position;
+    const struct tree_wish wish = {
+        .at = at ? &position : NULL, .depth = depth, .quick = quick, .first_child = 1, .last_child = UINT64_MAX};
+    uint64_t children;
 
     memset(&shown, 0, sizeof shown);
     if (at)
         CHECK_EQ_INT(position_parse(at, &position), LAP_OK);
-    CHECK_EQ_INT(tree_walk(w->reader, at ? &position : NULL, depth, quick, show, &shown), LAP_OK);
+    CHECK_EQ_INT(tree_walk(w->reader, &wish, show, &shown, &children), LAP_OK);
     return shown.text;
 }
 
