@@ -39,6 +39,7 @@ static const char help[] =
     "  --frames A-B    only these frames, counted from 1; also A, A- and -B\n"
     "  --at POSITION   only what is in there\n"
     "  --pass LABEL    only what is inside a label that matches LABEL, a pattern as the shell has them\n"
+    "  --rows A-B      of all that only these rows, counted from 1; also A, A- and -B\n"
     "  --no-header     leave out the line with the names of the columns\n"
     "  --json          a JSON object a line instead\n"
     "  --state         with --json: each with all that it finds bound, as lapilli state has it\n"
@@ -51,6 +52,7 @@ static const char help[] =
 struct options {
     struct position at; /* count 0: all */
     uint64_t first_frame, last_frame;
+    uint64_t first_row, last_row; /* from 1 */
     const char *pass, *path;
     bool json, state, header;
 };
@@ -58,7 +60,7 @@ struct options {
 struct lister {
     const struct options *options;
     struct lap_progress progress;
-    uint64_t frames;
+    uint64_t frames, rows;
 };
 
 static int usage(const char *what)
@@ -70,15 +72,19 @@ static int usage(const char *what)
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {
-        {"frames", required_argument, NULL, 'f'}, {"at", required_argument, NULL, 'a'},
-        {"pass", required_argument, NULL, 'p'},   {"no-header", no_argument, NULL, 'n'},
-        {"json", no_argument, NULL, 'j'},         {"state", no_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"frames", required_argument, NULL, 'f'},
+                                          {"at", required_argument, NULL, 'a'},
+                                          {"pass", required_argument, NULL, 'p'},
+                                          {"rows", required_argument, NULL, 'r'},
+                                          {"no-header", no_argument, NULL, 'n'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"state", no_argument, NULL, 's'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     bool has_frames = false;
     int option;
 
-    *options = (struct options){.header = true, .last_frame = UINT64_MAX};
+    *options = (struct options){.header = true, .last_frame = UINT64_MAX, .last_row = UINT64_MAX};
     while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
         switch (option) {
         case 'f':
@@ -92,6 +98,10 @@ static int parse(int argc, char **argv, struct options *options)
             break;
         case 'p':
             options->pass = optarg;
+            break;
+        case 'r':
+            if (!lap_tool_frames(optarg, &options->first_row, &options->last_row))
+                return usage("--rows wants A-B with 1 <= A <= B");
             break;
         case 'n':
             options->header = false;
@@ -348,9 +358,9 @@ static enum lap_status put_json(const struct options *options, const struct boun
 
 static enum lap_status visit_command(void *user, const struct bound_visit *visit)
 {
-    const struct lister *lister = user;
+    struct lister *lister = user;
 
-    if (!is_wanted(lister->options, visit))
+    if (!is_wanted(lister->options, visit) || ++lister->rows < lister->options->first_row)
         return LAP_OK;
     if (lister->options->json) {
         enum lap_status status = put_json(lister->options, visit);
@@ -359,7 +369,9 @@ static enum lap_status visit_command(void *user, const struct bound_visit *visit
     } else {
         put_row(visit);
     }
-    return ferror(stdout) ? lap_fail(LAP_ERROR_IO, "the output can't be written") : LAP_OK;
+    if (ferror(stdout))
+        return lap_fail(LAP_ERROR_IO, "the output can't be written");
+    return lister->rows == lister->options->last_row ? LAP_END : LAP_OK;
 }
 
 static void show_progress(void *user, const struct lap_packet *packet)

@@ -133,13 +133,16 @@ static enum lap_status walk_buffer(struct walk *w, unsigned depth, uint64_t comm
         if (is_behind(w) || is_over(w, false))
             break;
         status = position_blocks_next(blocks, &command, &args);
-        if (status == LAP_OK)
-            status = see_command(w, depth, &at, command, args.bytes);
-        if (status != LAP_OK)
+        if (status != LAP_OK) {
+            status = status == LAP_END ? LAP_OK : status;
+            break;
+        }
+        status = see_command(w, depth, &at, command, args.bytes);
+        if (status != LAP_OK) /* LAP_END: of the visit */
             break;
     }
     now->count--;
-    return status == LAP_END ? LAP_OK : status;
+    return status;
 }
 
 static enum lap_status walk_submit(struct walk *w, const struct trace_call *call)

@@ -27,7 +27,7 @@ struct bound_visit { /* valid during the visit */
     const struct descriptors *descriptors; /* at the submit; NULL: not wanted */
 };
 
-/* An error ends the walk. */
+/* An error ends the walk. So does LAP_END, with which the walk has not failed; visit_call goes on then. */
 typedef enum lap_status (*bound_visit_fn)(void *user, const struct bound_visit *visit);
 
 struct bound_walk_options {

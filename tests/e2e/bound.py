@@ -260,7 +260,12 @@ def check_bound(context: Context, file: str, lines: list[dict]) -> int:
             check(bound.pop("bindings") == of_set["bindings"], f"{file}: state --at {row['position']} shows other descriptors of {bound['set']} than for the set alone")
         check(all(f'"{handle}"' in json.dumps(row) for handle in names), f"{file}: names of others: {names}")
         check(alone.pop("at") == row["position"] and all(row[key] == value for key, value in alone.items()), f"{file}: state --at {row['position']} shows something else")
-    table = [line.split("\t") for line in context.run([*list_draws, file]).out.splitlines()]
+    for filters in (["--pass", "*"], []):
+        listed = context.run([*list_draws, *filters, file]).out.splitlines()
+        middle = len(listed) // 2
+        part = context.run([*list_draws, *filters, "--rows", f"{max(middle, 1)}-{middle + 1}", file]).out.splitlines()
+        check(part == listed[:1] + listed[max(middle, 1):middle + 2], f"{file}: --rows {middle}-{middle + 1} {filters} shows {part}")
+    table = [line.split("\t") for line in listed]
     check(table[0] == "position command vertices instances groups pipeline pass label".split(), str(table[0]))
     for columns, row in zip(table[1:], rows, strict=True):
         numbers = ["-" if row[key] is None else str(row[key]) for key in ("vertices", "instances")]

@@ -109,7 +109,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["print", "--frames", "0", "f"], ["print", "--frames", "-0", "f"], ["print", "--at", "0", "f"], ["print", "--at", "1", "--frames", "1", "f"],
                     ["compress", "-o", "g", "--level", "99", "f"], ["capture", "--screenshot", "5-3", "--", "true"],
                     ["replay", "--screenshot", "1,", "f"], ["check"], ["check", "--no-such-option", "f"], ["replay", "--json", "f"],
-                    ["tree"], ["tree", "--at", "0", "f"], ["tree", "--at", "1.x", "f"], ["tree", "--depth", "0", "f"], ["tree", "--children", "2-1", "f"], ["tree", "--all", "--quick", "f"], ["draws"], ["draws", "--at", "1", "--frames", "1", "f"], ["draws", "--state", "f"],
+                    ["tree"], ["tree", "--at", "0", "f"], ["tree", "--at", "1.x", "f"], ["tree", "--depth", "0", "f"], ["tree", "--children", "2-1", "f"], ["tree", "--all", "--quick", "f"], ["draws"], ["draws", "--at", "1", "--frames", "1", "f"], ["draws", "--state", "f"], ["draws", "--rows", "0", "f"],
                     ["shaders"], ["shaders", "f", "12x4"], ["shaders", "f", "123"], ["shaders", "--search", "", "f"], ["shaders", "--search", "a", "f", "1234"], ["shaders", "-o", "g", "f"],
                     ["shaders", "-o", "g", "--json", "f", "1234"], ["shaders", "--glsl", "f"], ["shaders", "--ignore-case", "f"], ["shaders", "--pipeline", "1", "f"],
                     ["state", "f"], ["state", "--at", "0", "f"], ["state", "--diff", "1", "f"], ["state", "--at", "1", "--diff", "1", "2", "f"], ["uses", "f"], ["uses", "--unused", "f", "VkBuffer:1"],

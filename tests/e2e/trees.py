@@ -236,6 +236,8 @@ def a_damaged_trace_is_shown_up_to_the_damage(context: Context) -> None:
             done = context.run([lapilli, "tree", "--json", "--depth", "99", name], expect=4)
             shown = json.loads(done.out)["nodes"]
             check(bool(done.err.strip()) and shown[:-1] == whole[:max(len(shown) - 1, 0)] and 1 < len(shown) < len(whole), f"{name}: {len(shown)} of {len(whole)} frames are shown")
+            rows = [context.run([lapilli, "draws", *rows, name], expect=status).out.splitlines() for rows, status in (([], 4), (["--rows", "-2"], 0 if name == "damaged" else 4))]
+            check(rows[1] == rows[0][:3], f"{name}: the first two draws are {rows[1]}")
             for frame in (n for n in (len(shown) - 1, len(shown)) if shown[n - 1] == whole[n - 1]):
                 states = [context.run([lapilli, "state", "--json", "--at", str(frame), file], expect=None).out for file in ("out.lapilli", name)]
                 check(states[0] == states[1], f"{name}: the state of frame {frame} is another one:\n{states[1]}")
