@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "replayer/analysis/recorded_machine.h"
 #include "replayer/core/handles.h"
 #include "replayer/core/invalid_calls.h"
+#include "replayer/core/progress.h"
 #include "replayer/core/report.h"
 #include "replayer/device/gpu_choice.h"
 #include "replayer/device/shader_validation.h"
@@ -123,6 +125,8 @@ static int play(struct replay *r, const struct lap_log *log)
         code = say(log, EXIT_FAILED);
     if (status == LAP_OK && r->options.pictures.folder)
         code = write_pictures(r, log);
+    if (status == LAP_OK)
+        replay_progress_end(r);
     if (status == LAP_ERROR_UNSUPPORTED)
         lap_log(log, LAP_LOG_INFO, "lapilli check lists all that this trace needs and the GPU lacks");
     if (r->summary.skipped_structs)
@@ -325,6 +329,8 @@ int main(int argc, char **argv)
         replay_options_finish(&options);
         return EXIT_USAGE;
     }
+    if (options.progress_fd)
+        (void)signal(SIGPIPE, SIG_IGN);
     options.judge = options.validate_shaders ? replay_spirv_tools : NULL;
     if (make_folders(&options) != LAP_OK || (options.listen && replay_receive_prepare(&receive, &options) != LAP_OK)) {
         replay_options_finish(&options);

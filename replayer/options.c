@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/options.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -64,6 +65,7 @@ enum id {
     OPTION_VALIDATE_SHADERS,
     OPTION_STRICT,
     OPTION_FORCE,
+    OPTION_PROGRESS,
     OPTION_QUIET,
     OPTION_HELP,
     OPTION_VERSION,
@@ -152,6 +154,7 @@ static const struct {
     [OPTION_STRICT] = {"--strict", NULL,
                        "end at an invalid call (a null handle, a destroyed object); default: leave it out"},
     [OPTION_FORCE] = {"--force", NULL, "go on without features and extensions that the GPU lacks"},
+    [OPTION_PROGRESS] = {"--progress", "FD", "write how far the replay is, as lines of JSON, to this open descriptor"},
     [OPTION_QUIET] = {"--quiet", NULL, "print only errors and results"},
     [OPTION_HELP] = {"--help", NULL, "show this"},
     [OPTION_VERSION] = {"--version", NULL, "show the version"},
@@ -293,6 +296,19 @@ static enum lap_status parse_number(const char *option, const char *text, uint64
         return LAP_OK;
     }
     return lap_fail(LAP_ERROR_ARGUMENT, "%s wants a number up to %" PRIu64, option, MAX_NUMBER);
+}
+
+static enum lap_status parse_progress(const char *text, struct replay_options *out)
+{
+    uint64_t fd = 0;
+    enum lap_status status = parse_number("--progress", text, &fd);
+    int flags = status == LAP_OK && fd > STDERR_FILENO ? fcntl((int)fd, F_GETFL) : -1;
+
+    if (status == LAP_OK && (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || flags & O_PATH))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--progress wants a descriptor from 3 on that is open for writing, not %s",
+                        text);
+    out->progress_fd = (int)fd;
+    return status;
 }
 
 static enum lap_status parse_tolerance(const char *text, struct replay_options *out)
@@ -493,6 +509,8 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
     case OPTION_FORCE:
         out->force = true;
         break;
+    case OPTION_PROGRESS:
+        return parse_progress(value, out);
     case OPTION_QUIET:
         out->quiet = true;
         break;
@@ -589,6 +607,8 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
         out->ahead_bytes = preload_bytes();
     if (out->json && *out_action == REPLAY_ACTION_PLAY && !out->validate && !out->pictures.folder)
         return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check, --validate and --pictures");
+    if (out->progress_fd && *out_action == REPLAY_ACTION_CHECK)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--progress is for a replay");
     if (out->has_tolerance && !out->verify)
         return lap_fail(LAP_ERROR_ARGUMENT, "--tolerance is for --verify");
     if (out->ignored_file && !out->verify)

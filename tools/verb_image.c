@@ -41,6 +41,7 @@ static const char help[] =
     "  --gpu GPU           the GPU: its number, a part of its name, or its UUID (lapilli replay --list-gpus)\n"
     "  --validate[=HOW]    play under the Khronos validation layer; as in lapilli replay\n"
     "  --sandbox HOW       as in lapilli replay\n"
+    "  --progress FD       as in lapilli replay\n"
     "  --json              a JSON object a line for each picture\n"
     "  --quiet             print only errors and results\n"
     "  --help              this text\n"
@@ -56,17 +57,27 @@ static int usage(const char *what)
 }
 
 /* The first ones are those of lapilli-replay, too. */
-static const struct option longs[] = {
-    {"after", required_argument, NULL, 0},    {"range", required_argument, NULL, 0},
-    {"channels", required_argument, NULL, 0}, {"raw", no_argument, NULL, 0},
-    {"json", no_argument, NULL, 0},           {"quiet", no_argument, NULL, 0},
-    {"targets", required_argument, NULL, 0},  {"skip", required_argument, NULL, 0},
-    {"only", required_argument, NULL, 0},     {"gpu", required_argument, NULL, 0},
-    {"validate", optional_argument, NULL, 0}, {"sandbox", required_argument, NULL, 0},
-    {"at", required_argument, NULL, 0},       {"mip", required_argument, NULL, 0},
-    {"layer", required_argument, NULL, 0},    {"slice", required_argument, NULL, 0},
-    {"aspect", required_argument, NULL, 0},   {"output", required_argument, NULL, 'o'},
-    {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+static const struct option longs[] = {{"after", required_argument, NULL, 0},
+                                      {"range", required_argument, NULL, 0},
+                                      {"channels", required_argument, NULL, 0},
+                                      {"raw", no_argument, NULL, 0},
+                                      {"json", no_argument, NULL, 0},
+                                      {"quiet", no_argument, NULL, 0},
+                                      {"targets", required_argument, NULL, 0},
+                                      {"skip", required_argument, NULL, 0},
+                                      {"only", required_argument, NULL, 0},
+                                      {"gpu", required_argument, NULL, 0},
+                                      {"validate", optional_argument, NULL, 0},
+                                      {"sandbox", required_argument, NULL, 0},
+                                      {"progress", required_argument, NULL, 0},
+                                      {"at", required_argument, NULL, 0},
+                                      {"mip", required_argument, NULL, 0},
+                                      {"layer", required_argument, NULL, 0},
+                                      {"slice", required_argument, NULL, 0},
+                                      {"aspect", required_argument, NULL, 0},
+                                      {"output", required_argument, NULL, 'o'},
+                                      {"help", no_argument, NULL, 'h'},
+                                      {NULL, 0, NULL, 0}};
 
 enum {
     AFTER,
@@ -76,7 +87,7 @@ enum {
     JSON,
     QUIET,
     TARGETS,
-    OF_REPLAYS = 12,
+    OF_REPLAYS = 13,
     AT = OF_REPLAYS,
     MIP,
     LAYER,

@@ -86,6 +86,7 @@ struct replay_options {
     const char *measure_file; /* with measure: the figures go there as JSON; NULL: stdout, as text */
     enum lap_sandbox_wish sandbox;
     /* Opened before the trace: sandbox.h. */
+    int progress_fd;                        /* progress.h; 0: none */
     int measure_fd;                         /* of measure_file */
     const struct replay_displays *displays; /* window_system.h; NULL: none answers */
     const struct lap_sandbox *sandboxed;    /* base/sandbox.h; NULL: not requested */

@@ -24,6 +24,7 @@
 #include "gen_dispatch.h"
 #include "replayer/core/object_table.h"
 #include "replayer/core/options.h"
+#include "replayer/core/progress.h"
 #include "trace/reader.h"
 
 struct lap_block;       /* codegen/support/block.h */
@@ -117,6 +118,7 @@ struct replay {
     const struct replay_submit_observer *submit_observer; /* submit.h */
     struct replay_parallel *parallel;                     /* NULL: one thread */
     struct replay_report *report; /* NULL: a replay. Else nothing is played: see check_trace.h */
+    struct replay_progress progress;
     struct replay_summary summary;
 };
 

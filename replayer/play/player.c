@@ -17,6 +17,7 @@
 #include "replayer/command/parallel.h"
 #include "replayer/command/reference_check.h"
 #include "replayer/core/invalid_calls.h"
+#include "replayer/core/progress.h"
 #include "replayer/device/shader_validation.h"
 #include "replayer/device/validation.h"
 #include "replayer/format/format.h"
@@ -497,6 +498,7 @@ enum lap_status replay_run(struct replay *r)
     if (r->options.preload && !lap_reader_preload(r->reader))
         lap_log(r->log, LAP_LOG_WARNING,
                 "memory has no room for all of the trace: the rest is read while it is played");
+    replay_progress_begin(r);
     while ((status = lap_reader_next(r->reader, &r->at.packet)) == LAP_OK) {
         if (r->measure)
             replay_measure_packet(r);
@@ -507,6 +509,7 @@ enum lap_status replay_run(struct replay *r)
             status = play_run(r);
         if (status != LAP_OK)
             break;
+        replay_progress_show(r);
         if (progress && r->at.packet.ticket - reported >= PROGRESS_PACKETS) {
             reported = r->at.packet.ticket;
             show_progress(r, &last_ms);
