@@ -115,7 +115,9 @@ static const struct {
     [OPTION_TARGETS] = {"--targets", "NAMES", "with --pictures: only these, separated by commas: color0,depth"},
     [OPTION_RANGE] = {"--range", "A,B", "with --pictures: A is black and B is white; default: the range of the values"},
     [OPTION_CHANNELS] = {"--channels", "WHICH", "with --pictures: rgba, or one of r, g, b, a in grey"},
-    [OPTION_RAW] = {"--raw", NULL, "with --pictures: the bytes of the texels instead, as copies to buffers have them"},
+    [OPTION_RAW] =
+        {"--raw", "[=also]",
+         "with --pictures: the bytes of the texels instead, as copies to buffers have them; also: besides the PNG"},
     [OPTION_LIST_OBJECTS] = {"--list-objects", NULL, "print the objects that live where the replay ends"},
     [OPTION_SKIP] = {"--skip", "P,…",
                      "leave out draws, dispatches and transfers, by their positions; also all in a pass"},
@@ -349,6 +351,14 @@ static enum lap_status parse_channels(const char *text, struct lap_picture_optio
                : lap_fail(LAP_ERROR_ARGUMENT, "--channels wants rgba, r, g, b or a, not \"%s\"", text);
 }
 
+static enum lap_status parse_raw(const char *text, struct replay_pictures *out)
+{
+    out->raw = true;
+    out->also_png = text != NULL;
+    return !text || strcmp(text, "also") == 0 ? LAP_OK
+                                              : lap_fail(LAP_ERROR_ARGUMENT, "--raw takes =also, not \"%s\"", text);
+}
+
 static enum lap_status check_pictures(const struct replay_options *options, enum replay_action action)
 {
     const struct replay_pictures *pictures = &options->pictures;
@@ -361,7 +371,7 @@ static enum lap_status check_pictures(const struct replay_options *options, enum
         return LAP_OK;
     if (!pictures->after.count == !pictures->list_file)
         return lap_fail(LAP_ERROR_ARGUMENT, "--pictures wants --after, or else --picture-list");
-    if (pictures->raw && (pictures->how.has_range || pictures->how.channels))
+    if (pictures->raw && !pictures->also_png && (pictures->how.has_range || pictures->how.channels))
         return lap_fail(LAP_ERROR_ARGUMENT, "--raw writes all bytes as they are: without --range and --channels");
     if (options->listen || options->verify || options->blackhole || options->measure || options->read_list ||
         options->list_objects || action == REPLAY_ACTION_CHECK)
@@ -443,8 +453,7 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
     case OPTION_CHANNELS:
         return parse_channels(value, &out->pictures.how);
     case OPTION_RAW:
-        out->pictures.raw = true;
-        break;
+        return parse_raw(value, &out->pictures);
     case OPTION_LIST_OBJECTS:
         out->list_objects = true;
         break;

@@ -35,7 +35,9 @@ static const char help[] =
     "  --aspect NAME       with --at: color, depth, stencil, plane0 to plane2\n"
     "  --range A,B         A is black and B is white; default: the range of the values\n"
     "  --channels WHICH    rgba, or one of r, g, b, a in grey; default: without alpha\n"
-    "  --raw               the bytes of the texels instead, as copies to buffers have them\n"
+    "  --raw[=also]        the bytes of the texels instead, as copies to buffers have them; with --after also: "
+    "besides\n"
+    "                      the PNG\n"
     "  --skip P,…          leave out draws and other work, as in lapilli replay\n"
     "  --only P,…          leave out all draws but these\n"
     "  --gpu GPU           the GPU: its number, a part of its name, or its UUID (lapilli replay --list-gpus)\n"
@@ -60,7 +62,7 @@ static int usage(const char *what)
 static const struct option longs[] = {{"after", required_argument, NULL, 0},
                                       {"range", required_argument, NULL, 0},
                                       {"channels", required_argument, NULL, 0},
-                                      {"raw", no_argument, NULL, 0},
+                                      {"raw", optional_argument, NULL, 0},
                                       {"json", no_argument, NULL, 0},
                                       {"quiet", no_argument, NULL, 0},
                                       {"targets", required_argument, NULL, 0},
@@ -100,6 +102,8 @@ struct options {
     bool given[LONGS];
     const char *values[LONGS]; /* NULL: none */
     const char *output, *path, *object;
+    char **words; /* of those options that lapilli-replay has, as given, from the first on: --NAME=VALUE; ours */
+    size_t word_count;
 };
 
 static int check(const struct options *options)
@@ -114,17 +118,44 @@ static int check(const struct options *options)
             snprintf(text, sizeof text, "--%s is for --%s", longs[i].name, i < OF_REPLAYS ? "after" : "at");
             return usage(text);
         }
+    if (options->given[AT] && options->values[RAW])
+        return usage("--raw=also is for --after");
     if (options->given[AT] && !options->object)
         return usage("an image is missing, like VkImage:2");
     return !options->given[AT] && options->object ? usage("one FILE at a time") : -1;
 }
 
-/* Fills *options, or returns an exit status, which is not negative. */
+static bool add_word(struct options *options, const char *name, const char *value)
+{
+    char **word = &options->words[options->word_count];
+
+    if (asprintf(word, "--%s%s%s", name, value ? "=" : "", value ? value : "") < 0)
+        return false;
+    options->word_count++;
+    return true;
+}
+
+static int no_memory(void)
+{
+    fprintf(stderr, PROGRAM ": out of memory\n");
+    return LAP_TOOL_FAILED;
+}
+
+static void finish(struct options *options)
+{
+    for (size_t i = 0; i < options->word_count; i++)
+        free(options->words[i]);
+    free(options->words);
+}
+
+/* Fills *options, which finish frees, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
     int option, at = 0;
 
-    *options = (struct options){.output = NULL};
+    *options = (struct options){.words = calloc((size_t)argc, sizeof(char *))};
+    if (!options->words)
+        return no_memory();
     while ((option = getopt_long(argc, argv, "ho:", longs, &at)) != -1) {
         if (option == 'h')
             return lap_tool_help(PROGRAM, help);
@@ -136,6 +167,8 @@ static int parse(int argc, char **argv, struct options *options)
         }
         options->given[at] = true;
         options->values[at] = optarg;
+        if (at < OF_REPLAYS && !add_word(options, longs[at].name, optarg))
+            return no_memory();
     }
     if (optind + 1 != argc && optind + 2 != argc)
         return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
@@ -185,31 +218,24 @@ static int show_at(const struct options *options)
 /* Becomes lapilli-replay; returns an exit status where that fails. */
 static int become_replay(const struct options *options)
 {
-    const char *words[2 * LONGS + 8] = {"lapilli-replay", "--pictures", options->output, "--present", "headless"};
-    char program[PATH_MAX], validate[64];
-    char names[LONGS][24];
-    size_t count = 5;
+    const char *before[] = {"lapilli-replay", "--pictures", options->output, "--present", "headless"};
+    const size_t before_count = sizeof before / sizeof *before;
+    const char **words = calloc(before_count + options->word_count + 3, sizeof *words);
+    char program[PATH_MAX];
 
-    for (size_t i = 0; i < OF_REPLAYS; i++) {
-        if (!options->given[i])
-            continue;
-        snprintf(names[i], sizeof names[i], "--%s", longs[i].name);
-        words[count++] = names[i];
-        if (options->values[i] && longs[i].has_arg == optional_argument) {
-            snprintf(validate, sizeof validate, "--%s=%s", longs[i].name, options->values[i]);
-            words[count - 1] = validate;
-        } else if (options->values[i]) {
-            words[count++] = options->values[i];
-        }
-    }
-    words[count++] = "--";
-    words[count] = options->path;
-    if (!lap_tool_find_beside("lapilli-replay", program)) {
+    if (!words)
+        return no_memory();
+    memcpy(words, before, sizeof before);
+    memcpy(words + before_count, options->words, options->word_count * sizeof *words);
+    words[before_count + options->word_count] = "--";
+    words[before_count + options->word_count + 1] = options->path;
+    if (lap_tool_find_beside("lapilli-replay", program)) {
+        execv(program, (char *const *)(uintptr_t)words);
+        fprintf(stderr, PROGRAM ": %s can't be started: %s\n", program, strerror(errno));
+    } else {
         fprintf(stderr, PROGRAM ": lapilli-replay is not beside this program\n");
-        return LAP_TOOL_NOT_STARTED;
     }
-    execv(program, (char *const *)(uintptr_t)words);
-    fprintf(stderr, PROGRAM ": %s can't be started: %s\n", program, strerror(errno));
+    free(words);
     return LAP_TOOL_NOT_STARTED;
 }
 
@@ -218,7 +244,8 @@ int main(int argc, char **argv)
     struct options options;
     int code = parse(argc, argv, &options);
 
-    if (code >= 0)
-        return code;
-    return options.given[AT] ? show_at(&options) : become_replay(&options);
+    if (code < 0)
+        code = options.given[AT] ? show_at(&options) : become_replay(&options);
+    finish(&options);
+    return code;
 }

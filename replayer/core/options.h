@@ -38,6 +38,7 @@ struct replay_pictures {
     const char *names;     /* --targets: the only wanted ones of the list, separated by commas; NULL: all */
     struct lap_picture_options how;
     bool raw;                  /* bytes, in rows without padding, instead of PNG */
+    bool also_png;             /* with raw: PNG, too */
     struct picture_list *list; /* filled before the replay begins */
 };
 

@@ -76,10 +76,11 @@ struct taken {
     uint64_t row_bytes;
     uint32_t rows; /* of texel blocks */
     struct lap_picture picture;
-    char file[PATH_MAX];
+    char png[PATH_MAX], raw[PATH_MAX]; /* names of files; "": not written */
 };
 
-static enum lap_status name_file(const struct replay_pictures *pictures, struct taken *taken)
+static enum lap_status name_file(const struct replay_pictures *pictures, const char *name, const char *ending,
+                                 char out[PATH_MAX])
 {
     char prefix[POSITION_TEXT_BYTES + 16] = "", position[POSITION_TEXT_BYTES];
     int length;
@@ -87,16 +88,24 @@ static enum lap_status name_file(const struct replay_pictures *pictures, struct 
     if (pictures->after.count)
         snprintf(prefix, sizeof prefix, "%s%s-", pictures->after.of_packet ? "packet" : "",
                  position_text(&pictures->after, position) + (pictures->after.of_packet ? 1 : 0));
-    length = snprintf(taken->file, sizeof taken->file, "%s/%s%s.%s", pictures->folder, prefix, taken->target->name,
-                      pictures->raw ? "raw" : "png");
-    return (size_t)length < sizeof taken->file
-               ? LAP_OK
-               : lap_fail(LAP_ERROR_IO, "the name of the folder for pictures is too long");
+    length = snprintf(out, PATH_MAX, "%s/%s%s.%s", pictures->folder, prefix, name, ending);
+    return length < PATH_MAX ? LAP_OK : lap_fail(LAP_ERROR_IO, "the name of the folder for pictures is too long");
+}
+
+static bool wants_png(const struct replay_pictures *pictures)
+{
+    return !pictures->raw || pictures->also_png;
+}
+
+static enum lap_status write_png(const struct taken *taken)
+{
+    return lap_png_write_rows(taken->png, taken->picture.kind, taken->picture.width, taken->picture.height,
+                              lap_picture_row, &taken->picture);
 }
 
 static enum lap_status write_raw(const struct taken *taken)
 {
-    const int fd = lap_new_file(taken->file);
+    const int fd = lap_new_file(taken->raw);
     FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
     const size_t bytes = (size_t)(taken->rows * taken->row_bytes);
     bool good = file && fwrite(taken->texels, 1, bytes, file) == bytes;
@@ -111,8 +120,8 @@ static enum lap_status write_raw(const struct taken *taken)
     if (fd >= 0 && !file)
         close(fd);
     if (fd >= 0)
-        unlink(taken->file);
-    return lap_fail(LAP_ERROR_IO, "%s: %s", taken->file, why == ELOOP ? "it is a symbolic link" : strerror(why));
+        unlink(taken->raw);
+    return lap_fail(LAP_ERROR_IO, "%s: %s", taken->raw, why == ELOOP ? "it is a symbolic link" : strerror(why));
 }
 
 /* ---- lines ---- */
@@ -129,8 +138,9 @@ static void print_text(const struct taken *taken)
     const struct lap_picture *picture = &taken->picture;
     const struct lap_texels *texels = &reading->texels;
 
-    printf("%s  VkImage:%" PRIu64 "  %u x %u  %s", taken->file, image->index, texels->extent.width,
-           texels->extent.height, replay_format_name(reading->record->recorded_format));
+    printf("%s%s%s  VkImage:%" PRIu64 "  %u x %u  %s", taken->png, taken->png[0] && taken->raw[0] ? "  " : "",
+           taken->raw, image->index, texels->extent.width, texels->extent.height,
+           replay_format_name(reading->record->recorded_format));
     if (image->level || image->layer)
         printf("  level %u %s %u", image->level,
                reading->record->info.imageType == VK_IMAGE_TYPE_3D ? "slice" : "layer", image->layer);
@@ -162,10 +172,13 @@ static bool fill_object(cJSON *object, const struct replay *r, const struct take
     const struct replay_image *record = taken->reading.record;
     const struct content *image = &taken->target->image;
     const struct lap_texels *texels = &taken->reading.texels;
+    const bool both = taken->png[0] && taken->raw[0];
     char name[32];
 
     snprintf(name, sizeof name, "VkImage:%" PRIu64, image->index);
-    return cJSON_AddStringToObject(object, "file", taken->file) && cJSON_AddStringToObject(object, "image", name) &&
+    return cJSON_AddStringToObject(object, "file", taken->png[0] ? taken->png : taken->raw) &&
+           (both ? cJSON_AddStringToObject(object, "raw", taken->raw) : cJSON_AddNullToObject(object, "raw")) &&
+           cJSON_AddStringToObject(object, "image", name) &&
            cJSON_AddStringToObject(object, "name", taken->target->name) &&
            cJSON_AddNumberToObject(object, "width", texels->extent.width) &&
            cJSON_AddNumberToObject(object, "height", texels->extent.height) &&
@@ -219,7 +232,7 @@ static enum lap_status take(struct replay *r, struct taken *taken)
         return status;
     taken->texels = data;
     cut_slice(taken);
-    if (r->options.pictures.raw)
+    if (!wants_png(&r->options.pictures))
         return LAP_OK;
     return lap_picture_plan(taken->reading.record->recorded_format, image->aspect, &r->options.pictures.how,
                             taken->texels, taken->reading.texels.extent.width, taken->reading.texels.extent.height,
@@ -229,14 +242,17 @@ static enum lap_status take(struct replay *r, struct taken *taken)
 static enum lap_status write_target(struct replay *r, const struct picture_target *target)
 {
     struct taken taken = {.target = target};
+    const struct replay_pictures *pictures = &r->options.pictures;
     enum lap_status status = take(r, &taken);
 
-    if (status == LAP_OK)
-        status = name_file(&r->options.pictures, &taken);
-    if (status == LAP_OK)
-        status = r->options.pictures.raw ? write_raw(&taken)
-                                         : lap_png_write_rows(taken.file, taken.picture.kind, taken.picture.width,
-                                                              taken.picture.height, lap_picture_row, &taken.picture);
+    if (status == LAP_OK && wants_png(pictures))
+        status = name_file(pictures, target->name, "png", taken.png);
+    if (status == LAP_OK && pictures->raw)
+        status = name_file(pictures, target->name, "raw", taken.raw);
+    if (status == LAP_OK && taken.png[0])
+        status = write_png(&taken);
+    if (status == LAP_OK && taken.raw[0])
+        status = write_raw(&taken);
     if (status == LAP_OK && r->options.json)
         return print_json(r, &taken);
     if (status == LAP_OK)

@@ -147,6 +147,18 @@ def a_skipped_draw_is_not_in_the_picture(context: Context) -> None:
 
 
 @case
+def bytes_come_also_besides_pictures(context: Context) -> None:
+    context.run([context.app("triangle"), "--offscreen"], context.layer_env())
+    position = draws_of(context, "out.lapilli")[2]["position"]
+    found: dict[str, dict[str, dict]] = {option: pictures(context, "out.lapilli", position, "-o", f"shots{option}", *filter(None, [option])) for option in ("", "--raw", "--raw=also")}
+    for name, entry in found["--raw=also"].items():
+        for member, other in (("file", found[""][name]), ("raw", found["--raw"][name])):
+            check((context.folder / entry[member]).read_bytes() == (context.folder / other["file"]).read_bytes() and not other["raw"], f"{entry}, {other}")
+        check({**entry, "file": None, "raw": None} == {**found[""][name], "file": None, "raw": None}, f"{entry}")
+    check(len(found["--raw=also"]) == 2 and len(list((context.folder / "shots--raw=also").iterdir())) == 4, f"{found}")
+
+
+@case
 def each_layer_that_is_drawn_to_has_a_picture(context: Context) -> None:
     """That they are right is compared with checks: headless-layers, headless-views."""
     for option in ("--layers", "--views"):

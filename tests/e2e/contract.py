@@ -121,7 +121,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["image", "--at", "1", "--mip", "x", "-o", "g", "f", "VkImage:1"], ["memory", "f"], ["memory", "f", "VkBuffer:1"], ["memory", "--at", "1", "f", "VkImage:1"],
                     ["memory", "--at", "1", "--as", "u7", "f", "VkBuffer:1"], ["memory", "--at", "1", "--as", "vec4", "--stride", "8", "f", "VkBuffer:1"],
                     ["memory", "--at", "1", "f", "VkBuffer:1", "x"], ["memory", "--at", "1", "f", "VkBuffer:1", "0", "0"], ["replay", "--targets", "depth", "f"], ["replay", "--pictures", "g", "f"],
-                    ["replay", "--progress", "1", "f"], ["replay", "--progress", "999", "f"],
+                    ["image", "--at", "1", "--raw=also", "-o", "g", "f", "VkImage:1"], ["image", "--after", "1", "--raw=png", "-o", "g", "f"], ["replay", "--progress", "1", "f"], ["replay", "--progress", "999", "f"],
                     ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
