@@ -9,7 +9,7 @@ packages() {
     case "$1" in
     # libvulkan-dev brings headers and a registry. Of packages with a | between them the first one that this release has.
     build) echo "gcc g++ libc6-dev make python3 libvulkan-dev vulkan-utility-libraries-dev|vulkan-validationlayers-dev libcjson-dev liblz4-dev libxxhash-dev" \
-        "libzstd-dev libpng-dev libseccomp-dev nettle-dev libxcb1-dev libx11-dev libxrandr-dev libwayland-dev libwayland-bin wayland-protocols glslang-tools" \
+        "libzstd-dev libpng-dev libseccomp-dev nettle-dev libmicrohttpd-dev libxcb1-dev libx11-dev libxrandr-dev libwayland-dev libwayland-bin wayland-protocols glslang-tools" \
         "spirv-tools-dev|spirv-tools libspirv-cross-c-shared-dev" ;;
     check) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools vulkan-validationlayers strace weston iproute2 python3-numpy \
         python3-pil" ;;

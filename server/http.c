@@ -23,7 +23,6 @@
 #define CONNECTIONS  320u
 #define IDLE_SECONDS 20u /* after which a connection is closed that sends nothing */
 #define HEAD_BYTES   16384u
-#define LOOK_MS      200u /* how often it is looked whether a client that waits is still there */
 #define ALIVE_MS     2000u
 #define EVENT_BYTES  (LAP_ROUTE_URL_BYTES + 256u)
 
@@ -161,42 +160,22 @@ static enum MHD_Result respond_answer(const struct request *request, struct lap_
     return respond(request, MHD_HTTP_OK, response);
 }
 
-/* ---- waiting ---- */
-
-static bool is_gone(const struct request *request)
+static bool is_gone(void *user)
 {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const struct request *request = user;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct pollfd look = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
 
     return poll(&look, 1, 0) > 0 && look.revents;
 }
 
-/* The answer, held; NULL: the client has gone. url: of the answer, which its maker may make among others. Leaves. */
-static struct lap_answer *wait_for(const struct request *request, struct lap_work *work, const char *url,
-                                   bool is_own)
-{
-    struct lap_work_view view = {.version = 0};
-    struct lap_answer *answer = NULL;
-
-    do
-        lap_work_wait(work, view.version, LOOK_MS, &view);
-    while (!view.answer && !is_gone(request));
-    if (view.answer && (is_own || view.answer->status != 200))
-        answer = lap_answer_hold(view.answer);
-    else if (view.answer && !(answer = lap_answers_get(request->http->options.answers, url)))
-        answer = lap_answer_failed(404, -1, "there is no such file, or it is too large; it is not among those that %s made",
-                                   "the question above");
-    lap_work_leave(work);
-    return answer;
-}
-
 /* ---- server-sent events ---- */
 
 struct events {
-    const struct lap_http *http;
     struct lap_work *work; /* NULL: the answer is there */
     char url[LAP_ROUTE_URL_BYTES];
-    bool is_own, told_end;
+    bool told_end;
     struct lap_work_view view; /* that the client has */
     size_t files;              /* that it has been told of */
     char *text;                /* to be sent */
@@ -225,19 +204,16 @@ static char *print(const char *format, ...)
     return text;
 }
 
-static void end_with(struct events *events, const struct lap_answer *answer)
+static void end_with(struct events *events, struct lap_answer *of_work)
 {
-    struct lap_answer *file = NULL;
-    bool there = answer->status == 200 && (events->is_own || (file = lap_answers_get(events->http->options.answers, events->url)));
+    struct lap_answer *answer = lap_work_result(events->work, of_work, events->url);
 
     events->told_end = true;
-    if (there)
+    if (answer && answer->status == 200)
         set_text(events, "done", print("{\"status\": 200}"));
-    else if (answer->status == 200)
-        set_text(events, "failed", error_text(404, -1, "there is no such file, or it is too large"));
-    else
+    else if (answer)
         set_text(events, "failed", error_text(answer->status, answer->exit, answer->sentence));
-    lap_answer_drop(file);
+    lap_answer_drop(answer);
 }
 
 /* Fills what is to be sent next. */
@@ -299,20 +275,20 @@ static void free_events(void *user)
     free(events);
 }
 
-/* Takes the work, which may be NULL: the answer is there. */
-static enum MHD_Result respond_events(const struct request *request, struct lap_work *work, const char *url, bool is_own)
+static enum MHD_Result respond_events(const struct request *request, const struct lap_capture *capture,
+                                      const struct lap_question *question, const char *url, bool is_there)
 {
+    const struct lap_question maker = lap_question_maker(question);
     struct events *events = calloc(1, sizeof *events);
     struct MHD_Response *response;
 
-    if (!events) {
-        if (work)
-            lap_work_leave(work);
+    if (!events)
         return MHD_NO;
+    events->work = is_there ? NULL : lap_work_join(request->http->options.works, capture, &maker);
+    if (!is_there && !events->work) {
+        free_events(events);
+        return respond_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "there is too much work already; ask again later");
     }
-    events->http = request->http;
-    events->work = work;
-    events->is_own = is_own;
     memcpy(events->url, url, strlen(url) + 1);
     response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, EVENT_BYTES, read_events, events, free_events);
     if (!response) {
@@ -371,16 +347,14 @@ static enum MHD_Result take_query(void *user, enum MHD_ValueKind kind, const cha
     return query->status == LAP_OK ? MHD_YES : MHD_NO;
 }
 
-static enum MHD_Result answer_question(const struct request *request, const struct lap_capture *capture,
+static enum MHD_Result answer_question(struct request *request, const struct lap_capture *capture,
                                        struct lap_question *question)
 {
     struct query query = {.question = question, .status = LAP_OK};
     const struct lap_http_options *options = &request->http->options;
-    struct lap_question maker;
     char url[LAP_ROUTE_URL_BYTES], etag[24];
     const char *known = header(request, "If-None-Match");
     struct lap_answer *answer;
-    struct lap_work *work;
 
     (void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, take_query, &query);
     if (query.status == LAP_OK)
@@ -391,23 +365,16 @@ static enum MHD_Result answer_question(const struct request *request, const stru
         return respond_error(request, MHD_HTTP_BAD_REQUEST, "%s", lap_error_message());
     snprintf(etag, sizeof etag, "\"%016" PRIx64 "\"", lap_hash64(url, strlen(url)));
     if (capture && known && strcmp(known, etag) == 0)
-        return respond(request, MHD_HTTP_NOT_MODIFIED, MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT));
-    answer = capture ? lap_answers_get(options->answers, url) : NULL;
-    if (answer && request->events) {
+        return respond(request, MHD_HTTP_NOT_MODIFIED,
+                       MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT));
+    if (request->events) {
+        answer = capture ? lap_answers_get(options->answers, url) : NULL;
         lap_answer_drop(answer);
-        return respond_events(request, NULL, url, true);
+        return respond_events(request, capture, question, url, answer != NULL);
     }
-    if (answer)
-        return respond_answer(request, answer, etag);
-    maker = lap_question_maker(question);
-    work = lap_work_join(options->works, capture, &maker);
-    if (!work)
-        return respond_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "there is too much work already; ask again later");
-    if (request->events)
-        return respond_events(request, work, url, maker.route == question->route);
     /* MHD would take a long wait for a client that sends nothing. */
     (void)MHD_set_connection_option(request->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
-    answer = wait_for(request, work, url, maker.route == question->route);
+    answer = lap_works_ask(options->works, capture, question, is_gone, request);
     (void)MHD_set_connection_option(request->connection, MHD_CONNECTION_OPTION_TIMEOUT, IDLE_SECONDS);
     return answer ? respond_answer(request, answer, capture ? etag : NULL) : MHD_NO;
 }
@@ -478,7 +445,7 @@ static enum MHD_Result answer_captures(const struct request *request)
 }
 
 /* path: behind /v1/captures/. */
-static enum MHD_Result answer_capture(const struct request *request, char *path)
+static enum MHD_Result answer_capture(struct request *request, char *path)
 {
     struct lap_question question;
     struct lap_capture capture;
@@ -587,7 +554,7 @@ static bool has_body(const struct request *request)
     return header(request, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
 }
 
-static enum MHD_Result answer(const struct request *request, const char *method, const char *url)
+static enum MHD_Result answer(struct request *request, const char *method, const char *url)
 {
     bool end = strcmp(method, "DELETE") == 0;
     const char *refusal = foreign(request, strncmp(url, "/v1/", 4) == 0);

@@ -292,6 +292,19 @@ bool lap_question_of_file(const struct lap_question *question, char *name, struc
     return true;
 }
 
+/* The last number of a list like 1,5-9, where none in front of it is larger; else NULL. */
+static const char *largest_at_end(const char *list)
+{
+    const char *last = list + strlen(list);
+
+    while (last > list && last[-1] >= '0' && last[-1] <= '9')
+        last--;
+    for (const char *number = list; number < last; number += strcspn(number, ",-") + 1)
+        if (strtoull(number, NULL, 10) > strtoull(last, NULL, 10))
+            return NULL;
+    return *last ? last : NULL;
+}
+
 void lap_question_words(const struct lap_question *question, const char *program, const char *file, const char *gpu,
                         const char *out[LAP_QUESTION_WORDS])
 {
@@ -318,6 +331,10 @@ void lap_question_words(const struct lap_question *question, const char *program
             out[count++] = parameter->option;
         if (parameter->form != LAP_FORM_FLAG)
             out[count++] = question->values[i];
+    }
+    if (route->kind == LAP_ROUTE_FILM && largest_at_end(question->values[0])) {
+        out[count++] = "--last-frame";
+        out[count++] = largest_at_end(question->values[0]);
     }
     if (file) {
         out[count++] = "--";

@@ -42,7 +42,7 @@ struct lap_parameter {
 enum lap_route_kind {
     LAP_ROUTE_READS, /* the trace; soon done */
     LAP_ROUTE_PLAYS, /* it, on a GPU, for pictures */
-    LAP_ROUTE_FILM   /* plays all of it; others do not wait for it */
+    LAP_ROUTE_FILM   /* plays up to the last of the frames in its first value; others do not wait for it */
 };
 
 enum lap_route_type { LAP_TYPE_JSON, LAP_TYPE_LINES, LAP_TYPE_PNG, LAP_TYPE_BYTES };

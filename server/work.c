@@ -16,7 +16,8 @@
 #include "base/array.h"
 #include "server/worker.h"
 
-#define KINDS (LAP_ROUTE_FILM + 1u)
+#define KINDS   (LAP_ROUTE_FILM + 1u)
+#define LOOK_MS 200u /* how often it is looked whether the one who asks is still there */
 
 struct lap_work {
     struct lap_works *works;
@@ -197,7 +198,7 @@ static void keep_file(void *user, const struct lap_question *question, struct la
 }
 
 /* Whether the file is another one than at the question. */
-static bool is_gone(struct lap_work *work)
+static bool has_changed(struct lap_work *work)
 {
     struct lap_capture now;
     bool gone;
@@ -220,7 +221,7 @@ static struct lap_answer *run(struct lap_work *work)
                                        .user = work};
     struct lap_answer *answer = lap_worker_run(&job);
 
-    if (!answer || !is_gone(work))
+    if (!answer || !has_changed(work))
         return answer;
     lap_answer_drop(answer);
     return lap_answer_failed(410, -1, "the file has changed meanwhile; /v1/captures has its new id");
@@ -342,6 +343,42 @@ const char *lap_work_file(struct lap_work *work, size_t number)
     url = work->files[number];
     pthread_mutex_unlock(&work->works->mutex);
     return url;
+}
+
+struct lap_answer *lap_work_result(struct lap_work *work, struct lap_answer *answer, const char *url)
+{
+    struct lap_answer *file;
+
+    if (answer->status != 200 || strcmp(work->url, url) == 0)
+        return lap_answer_hold(answer);
+    file = lap_answers_get(work->works->options.answers, url);
+    return file ? file
+                : lap_answer_failed(404, -1, "%s lists what there is; this is not in it, or too large", work->url);
+}
+
+struct lap_answer *lap_works_ask(struct lap_works *works, const struct lap_capture *capture,
+                                 const struct lap_question *question, bool (*is_gone)(void *user), void *user)
+{
+    struct lap_question maker = lap_question_maker(question);
+    struct lap_work_view view = {.version = 0};
+    char url[LAP_ROUTE_URL_BYTES];
+    struct lap_answer *answer = NULL;
+    struct lap_work *work;
+
+    if (lap_work_url(capture, question, url) != LAP_OK)
+        return lap_answer_failed(400, -1, "%s", lap_error_message());
+    if (capture && (answer = lap_answers_get(works->options.answers, url)))
+        return answer;
+    work = lap_work_join(works, capture, &maker);
+    if (!work)
+        return lap_answer_failed(503, -1, "there is too much work already; ask again later");
+    do
+        lap_work_wait(work, view.version, LOOK_MS, &view);
+    while (!view.answer && !(is_gone && is_gone(user)));
+    if (view.answer)
+        answer = lap_work_result(work, view.answer, url);
+    lap_work_leave(work);
+    return answer;
 }
 
 /* ---- all ---- */

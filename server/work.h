@@ -48,6 +48,13 @@ void lap_work_wait(struct lap_work *work, uint64_t known, unsigned ms, struct la
 /* The URL of one of its files, which stays as long as the caller waits for the work. */
 const char *lap_work_file(struct lap_work *work, size_t number);
 
+/* Joins, waits and leaves: the answer, held. Where it is a file of another question, that one is asked. NULL: the one who asks is gone, which is_gone(user) says
+ * from time to time; is_gone may be NULL. */
+struct lap_answer *lap_works_ask(struct lap_works *works, const struct lap_capture *capture,
+                                 const struct lap_question *question, bool (*is_gone)(void *user), void *user);
+/* What was asked for when the work for it has ended: its answer, or the file among those that it made. Held. */
+struct lap_answer *lap_work_result(struct lap_work *work, struct lap_answer *answer, const char *url);
+
 /* {"work": […]} as text, from malloc; NULL: out of memory. */
 char *lap_works_json(struct lap_works *works);
 /* False: there is none with this number. */

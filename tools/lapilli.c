@@ -33,6 +33,8 @@ static const char help[] =
     "  lapilli memory FILE VkBuffer:N   the bytes of a buffer, and who wrote them\n"
     "  lapilli uses FILE OBJECT         what uses an object; the objects that nothing uses\n"
     "  lapilli image FILE -o DIR        pictures of the attachments behind a command, or of a texture\n"
+    "  lapilli serve FILE               show traces in a browser, answer questions over HTTP\n"
+    "  lapilli mcp FILE                 answer an assistant's questions (Model Context Protocol)\n"
     "  lapilli trim FILE -o NEW         some frames of a trace, with what they need\n"
     "  lapilli repair FILE              end a trace that its program could not end\n"
     "  lapilli help VERB                the options of a verb\n"

@@ -15,6 +15,7 @@
 #include "base/folder.h"
 #include "base/new_file.h"
 #include "server/http.h"
+#include "tools/service.h"
 #include "tools/tool.h"
 #include "trace/listener.h"
 
@@ -237,15 +238,14 @@ static void wait_for_end(const sigset_t *signals)
         ;
 }
 
-static int serve(const struct options *options, const struct lap_works_options *work, struct place *place)
+static int serve(const struct options *options, const struct lap_service *service, struct place *place)
 {
-    struct lap_works *works = lap_works_new(work);
     const struct lap_http_options http = {.listener = place->listener,
                                           .port = place->port,
                                           .token = place->token,
-                                          .captures = work->captures,
-                                          .answers = work->answers,
-                                          .works = works};
+                                          .captures = service->captures,
+                                          .answers = service->answers,
+                                          .works = service->works};
     struct lap_http *server = NULL;
     sigset_t signals;
     enum lap_status status;
@@ -255,12 +255,9 @@ static int serve(const struct options *options, const struct lap_works_options *
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGCHLD, SIG_DFL); /* with SIG_IGN, no end of a child would be known */
-    status = works ? lap_http_start(&http, &server) : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    status = lap_http_start(&http, &server);
     if (status != LAP_OK) {
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
-        lap_works_free(&works);
         return LAP_TOOL_FAILED;
     }
     write_file(place, "", "%s\n");
@@ -273,66 +270,35 @@ static int serve(const struct options *options, const struct lap_works_options *
     if (options->open && place->port)
         open_page(place);
     wait_for_end(&signals);
-    lap_works_stop(works);
+    lap_works_stop(service->works);
     lap_http_stop(&server);
-    lap_works_free(&works);
     return lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
-}
-
-/* The folder of the verbs, and one for pictures. */
-static bool find_folders(char programs[PATH_MAX], char scratch[PATH_MAX])
-{
-    const char *temporary = getenv("TMPDIR");
-    char *slash;
-
-    if (!lap_tool_find_beside("lapilli-info", programs) || !(slash = strrchr(programs, '/'))) {
-        fprintf(stderr, PROGRAM ": the other programs of the lapilli command are not beside this one\n");
-        return false;
-    }
-    *slash = 0;
-    snprintf(scratch, PATH_MAX, "%s/lapilli-serve-XXXXXX", temporary && *temporary == '/' ? temporary : "/tmp");
-    if (mkdtemp(scratch))
-        return true;
-    fprintf(stderr, PROGRAM ": %s: %s\n", scratch, strerror(errno));
-    return false;
 }
 
 int main(int argc, char **argv)
 {
     static struct place place = {.listener = -1};
-    char programs[PATH_MAX], scratch[PATH_MAX];
+    struct lap_service service;
     struct options options;
-    struct lap_works_options work = {.programs = programs, .scratch = scratch};
     int code = parse(argc, argv, &options);
     enum lap_status status;
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
     if (code >= 0)
         return code;
-    status = lap_captures_new(options.files, options.file_count, options.gpu ? options.gpu : "", &work.captures);
+    code = lap_service_open(PROGRAM, options.files, options.file_count, options.gpu, (size_t)options.cache << 20,
+                            &service);
+    if (code != LAP_TOOL_OK)
+        return code;
+    status = listen_somewhere(options.listen, &place);
     if (status != LAP_OK) {
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
-        return status == LAP_ERROR_IO ? LAP_TOOL_NO_TRACE : LAP_TOOL_FAILED;
-    }
-    work.gpu = options.gpu;
-    work.at_once = processors < 2 ? 2 : processors > 16 ? 16 : (unsigned)processors;
-    work.most_bytes = ((size_t)options.cache << 20) / ANSWER_PART;
-    work.answers = lap_answers_new((size_t)options.cache << 20);
-    status = listen_somewhere(options.listen, &place);
-    if (status != LAP_OK || !work.answers) {
-        fprintf(stderr, PROGRAM ": %s\n", status != LAP_OK ? lap_error_message() : "out of memory");
         code = status == LAP_ERROR_ARGUMENT ? LAP_TOOL_USAGE : LAP_TOOL_FAILED;
-    } else if (!find_folders(programs, scratch)) {
-        code = LAP_TOOL_FAILED;
     } else {
         if (!find_folder(place.folder))
             *place.folder = 0;
-        code = serve(&options, &work, &place);
-        (void)rmdir(scratch);
-    }
-    if (place.listener >= 0)
+        code = serve(&options, &service, &place);
         remove_files(&place);
-    lap_answers_free(&work.answers);
-    lap_captures_free(&work.captures);
+    }
+    lap_service_close(&service);
     return code;
 }

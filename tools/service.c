@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/service.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/tool.h"
+
+#define ANSWER_PART  4u
+#define MOST_READERS 16
+
+/* The folder of the verbs, and one for files. */
+static bool find_folders(const char *program, struct lap_service *service)
+{
+    const char *temporary = getenv("TMPDIR");
+    char *slash;
+
+    if (!lap_tool_find_beside("lapilli-info", service->programs) || !(slash = strrchr(service->programs, '/'))) {
+        fprintf(stderr, "%s: the other programs of the lapilli command are not beside this one\n", program);
+        return false;
+    }
+    *slash = 0;
+    snprintf(service->scratch, sizeof service->scratch, "%s/lapilli-XXXXXX",
+             temporary && *temporary == '/' ? temporary : "/tmp");
+    if (mkdtemp(service->scratch))
+        return true;
+    fprintf(stderr, "%s: %s: %s\n", program, service->scratch, strerror(errno));
+    *service->scratch = 0;
+    return false;
+}
+
+int lap_service_open(const char *program, const char *const *files, size_t count, const char *gpu, size_t cache,
+                     struct lap_service *out)
+{
+    enum lap_status status = lap_captures_new(files, count, gpu ? gpu : "", &out->captures);
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    *out = (struct lap_service){.captures = out->captures};
+    if (status != LAP_OK) {
+        fprintf(stderr, "%s: %s\n", program, lap_error_message());
+        return status == LAP_ERROR_IO ? LAP_TOOL_NO_TRACE : LAP_TOOL_FAILED;
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL); /* with SIG_IGN, no end of a child would be known */
+    if (find_folders(program, out)) {
+        const struct lap_works_options options = {.programs = out->programs,
+                                                  .scratch = out->scratch,
+                                                  .gpu = gpu,
+                                                  .captures = out->captures,
+                                                  .answers = out->answers = lap_answers_new(cache),
+                                                  .most_bytes = cache / ANSWER_PART,
+                                                  .at_once = processors < 2              ? 2
+                                                             : processors > MOST_READERS ? MOST_READERS
+                                                                                         : (unsigned)processors};
+        out->works = out->answers ? lap_works_new(&options) : NULL;
+        if (out->works)
+            return LAP_TOOL_OK;
+        fprintf(stderr, "%s: out of memory\n", program);
+    }
+    lap_service_close(out);
+    return LAP_TOOL_FAILED;
+}
+
+void lap_service_close(struct lap_service *service)
+{
+    lap_works_free(&service->works);
+    lap_answers_free(&service->answers);
+    lap_captures_free(&service->captures);
+    if (*service->scratch)
+        (void)rmdir(service->scratch);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * service: what a program needs that answers questions about traces (server/): the traces, a cache of answers, the
+ * work, and a folder for pictures. One thread opens and closes it.
+ */
+#ifndef LAP_TOOLS_SERVICE_H
+#define LAP_TOOLS_SERVICE_H
+
+#include <limits.h>
+
+#include "server/work.h"
+
+struct lap_service {
+    struct lap_captures *captures;
+    struct lap_answers *answers;
+    struct lap_works *works;
+    char programs[PATH_MAX], scratch[PATH_MAX]; /* of the verbs; for files */
+};
+
+/* cache: bytes; an answer has at most a quarter of it. gpu: or NULL. Ignores SIGPIPE from now on. Returns LAP_TOOL_OK,
+ * or an exit status after a message. */
+int lap_service_open(const char *program, const char *const *files, size_t count, const char *gpu, size_t cache,
+                     struct lap_service *out);
+/* Ends all work. */
+void lap_service_close(struct lap_service *service);
+
+#endif
