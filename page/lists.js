@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// The frames of a capture and the draws of a frame, of which only the parts that are looked at are asked for.
+
+import { api } from "./api.js";
+import { comparePositions, frameOf } from "./route.js";
+
+const CHUNK = 500;
+
+export const workOf = (node) => node.draws + node.dispatches + node.traces;
+
+/** A list whose parts arrive when they are wanted. `load(first, last)` gives the items from `first` to `last`, both counted from 1. */
+class Parts {
+  constructor(load) { this.load = load; this.total = 0; this.parts = new Map(); this.changed = () => {}; }
+
+  part(number) {
+    if (!this.parts.has(number)) {
+      const part = { items: null };
+      part.promise = this.load(number * CHUNK + 1, Math.min((number + 1) * CHUNK, Math.max(this.total, CHUNK))).then((items) => {
+        part.items = items;
+        this.changed();
+        return items;
+      });
+      part.promise.catch(() => this.parts.delete(number));
+      this.parts.set(number, part);
+    }
+    return this.parts.get(number);
+  }
+
+  /** An item from 0 if it is here, else undefined, and it is asked for. */
+  peek(index) { return this.part(Math.floor(index / CHUNK)).items?.[index % CHUNK]; }
+  async get(index) { return (await this.part(Math.floor(index / CHUNK)).promise)[index % CHUNK]; }
+}
+
+/** The frames of the capture: item 0 is frame 1. */
+export class Frames extends Parts {
+  constructor() {
+    super(async (first, last) => {
+      const answer = await api.json(api.path("/tree", { depth: 1, children: `${first}-${last}` }));
+      this.total = answer.of;
+      for (const node of answer.nodes) this.most = Math.max(this.most, workOf(node));
+      return answer.nodes;
+    });
+    this.most = 1;
+  }
+
+  async frame(number) {
+    await this.part(0).promise;
+    return number >= 1 && number <= this.total ? this.get(number - 1) : null;
+  }
+
+  /** The next frame that draws, in the direction `step`. */
+  async next(number, step) {
+    for (let i = number + step; i >= 1 && i <= this.total; i += step) {
+      const node = await this.get(i - 1);
+      if (workOf(node) > 0) return node;
+    }
+    return null;
+  }
+}
+
+/** The draws, dispatches and ray traces of a frame, in their order. */
+export class Draws extends Parts {
+  constructor(frame) {
+    super(async (first, last) => {
+      const rows = await api.lines(api.path("/draws", { at: frame.position, rows: `${first}-${last}` }));
+      for (const row of rows) this.by.set(row.position, row);
+      return rows;
+    });
+    this.by = new Map();
+    this.total = workOf(frame);
+  }
+
+  /** How many of them stand at or before a position. */
+  async upTo(position) {
+    let low = 0, high = this.total;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const row = await this.get(middle);
+      if (row && comparePositions(row.position, position) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** Knows the lists of the capture that is shown. */
+export class Capture {
+  constructor() { this.frames = new Frames(); this.lists = new Map(); }
+
+  async draws(number) {
+    if (!this.lists.has(number)) {
+      const frame = await this.frames.frame(number);
+      if (!frame) return null;
+      this.lists.set(number, new Draws(frame));
+      if (this.lists.size > 40) this.lists.delete(this.lists.keys().next().value);
+    }
+    return this.lists.get(number);
+  }
+
+  /** The draw that follows a position, or with `step` -1 the one before it; null at the end of the trace. */
+  async neighbour(position, step) {
+    const list = await this.draws(frameOf(position));
+    if (!list) return null;
+    const upTo = await list.upTo(position);
+    const exact = upTo > 0 && (await list.get(upTo - 1))?.position === position;
+    const index = step > 0 ? upTo : upTo - (exact ? 2 : 1);
+    if (index >= 0 && index < list.total) return list.get(index);
+    const frame = await this.frames.next(frameOf(position), step);
+    const other = frame && await this.draws(Number(frame.position));
+    return other ? other.get(step > 0 ? 0 : other.total - 1) : null;
+  }
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: MIT
+// The commands of a frame as a tree, or its draws as a list. Only rows in view exist; children come in windows.
+
+import { aborted, api } from "./api.js";
+import { byId, chip, count, dim, el, fill, notice, number, press } from "./dom.js";
+import { comparePositions, frameOf, go, route } from "./route.js";
+import { Rows } from "./rows.js";
+import { workOf } from "./lists.js";
+
+const ROW = 22;
+const WINDOW = 256;
+const WHOLE = 20000;      // so many commands of a frame are asked for at once
+const OPEN_AT_FIRST = 48; // a frame opens until so many rows are there
+
+const MODES = [
+  ["work", "work", "submits, passes, labels, and what draws, computes or copies"],
+  ["draws", "draws", "the draws as a list"],
+  ["dispatches", "dispatches", "dispatches and ray traces as a list"],
+  ["passes", "passes", "command buffers, render passes and labels alone"],
+  ["all", "all", "every command"],
+];
+
+/** A node of the tree. `inner` is how many rows stand below it once it is open. */
+class Node {
+  constructor(data, parent, index) {
+    Object.assign(this, { data, parent, index, of: null, windows: new Map(), open: false, opened: [], inner: 0 });
+  }
+  get level() { return this.parent ? this.parent.level + 1 : 0; }
+  child(index) { return this.windows.get(Math.floor(index / WINDOW))?.[index % WINDOW]; }
+
+  grow(by) {
+    for (let node = this; node; node = node.open ? node.parent : null) node.inner += by;
+  }
+  setOpen(open) {
+    if (this.open === open) return;
+    if (!open) this.parent?.grow(-this.inner);
+    this.open = open;
+    if (!this.parent) return;
+    const among = this.parent.opened;
+    if (open) {
+      const at = among.findIndex((other) => other.index > this.index);
+      among.splice(at < 0 ? among.length : at, 0, this);
+      this.parent.grow(this.inner);
+    } else among.splice(among.indexOf(this), 1);
+  }
+  setOf(of) {
+    if (this.of === of) return;
+    const by = of - (this.of ?? 0);
+    this.of = of;
+    this.grow(by);
+  }
+  /** The child, and the node it belongs to, that stands so many rows below. */
+  at(row) {
+    let extra = 0;
+    for (const open of this.opened) {
+      const at = open.index + extra;
+      if (row <= at) break;
+      if (row <= at + open.inner) return open.at(row - at - 1);
+      extra += open.inner;
+    }
+    return { parent: this, index: row - extra };
+  }
+  get row() {
+    let row = this.index + (this.parent.parent ? this.parent.row + 1 : 0);
+    for (const open of this.parent.opened) {
+      if (open.index >= this.index) break;
+      row += open.inner;
+    }
+    return row;
+  }
+}
+
+export class Tree {
+  constructor(capture) {
+    this.capture = capture;
+    this.mode = "work";
+    this.frame = 0;
+    this.selected = "";
+    this.box = byId("tree");
+    this.rows = new Rows(this.box, { extent: ROW, make: (row) => this.make(row) });
+    this.chips = {};
+    fill(byId("tree-modes"), MODES.map(([mode, text, title]) => {
+      this.chips[mode] = chip(text, false, () => go({ query: { show: mode === "work" ? null : mode } }), { title, data: { mode } });
+      return this.chips[mode];
+    }));
+    this.box.addEventListener("keydown", (event) => this.key(event));
+    this.box.addEventListener("click", (event) => this.click(event));
+  }
+
+  /** Shows a position, in the mode that the address names. */
+  async show(position, mode = "work") {
+    this.stop?.abort();
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    this.selected = position;
+    this.rows.refresh();
+    try {
+      if (frameOf(position) !== this.frame || mode !== this.mode || !this.root) await this.load(frameOf(position), mode, signal);
+      await this.reveal(position, signal);
+    } catch (error) {
+      if (aborted(error) || signal.aborted) return;
+      this.frame = 0;
+      this.message(notice("The commands can't be shown", error.sentence ?? String(error)));
+    }
+  }
+
+  message(...parts) {
+    byId("tree-message").hidden = parts.length === 0;
+    this.box.hidden = parts.length > 0;
+    fill(byId("tree-message"), parts);
+  }
+
+  async load(frame, mode, signal) {
+    const node = await this.capture.frames.frame(frame);
+    signal.throwIfAborted();
+    this.root = this.flat = null;
+    this.rows.set(0);
+    this.mode = mode;
+    this.frame = frame;
+    for (const [name, button] of Object.entries(this.chips)) press(button, name === mode);
+    if (!node) {
+      fill(byId("tree-title"), "Commands");
+      return this.message(notice(`There is no frame ${number(frame)}`, `The trace has ${count(this.capture.frames.total, "frame")}.`));
+    }
+    fill(byId("tree-title"), `Frame ${frame}`, dim(node.draws ? " " + count(node.draws, "draw") : ""));
+    byId("tree-title").title = counts(node) || "no commands";
+    const list = await this.capture.draws(frame);
+    list.changed = () => this.rows.refresh();
+    signal.throwIfAborted();
+    this.message();
+    if (mode === "draws" || mode === "dispatches") return this.loadFlat(node, list, mode, signal);
+    this.root = new Node(node, null, 0);
+    this.root.open = true;
+    if (mode === "passes") {
+      if (node.commands > WHOLE)
+        return this.message(notice("Too many commands", `This frame has ${number(node.commands)}; this list looks at up to ${number(WHOLE)}.`,
+          "The tree under “work” has the passes, too."));
+      const answer = await api.json(api.path("/tree", { at: String(frame), depth: 64 }), { signal });
+      this.take(this.root, answer.nodes[0].children);
+    } else {
+      await this.window(this.root, 0, signal);
+      await this.openFirst(signal);
+    }
+    this.rows.set(this.root.inner);
+    if (this.root.inner === 0)
+      this.message(notice("This frame submits nothing", "Its calls are in the trace: they make objects, map memory, or wait.", el("p", {}, "See ",
+        el("a", { href: "#", data: { view: "objects" } }, "what lives here"), ".")));
+    else if (list.total > 0) list.peek(0);
+  }
+
+  async loadFlat(node, list, mode, signal) {
+    const wanted = mode === "draws" ? node.draws : node.dispatches + node.traces;
+    if (wanted === 0) return this.message(notice(mode === "draws" ? "This frame draws nothing" : "This frame dispatches nothing", counts(node) || "It has no commands."));
+    this.flat = { count: list.total, at: (row) => list.peek(row), list };
+    if (wanted < list.total && list.total <= WHOLE) {
+      // Both kinds are in one list of the server.
+      const all = await Promise.all(Array.from({ length: list.total }, (_, i) => list.get(i)));
+      signal.throwIfAborted();
+      const rows = all.filter((row) => /Draw/.test(row.command) === (mode === "draws"));
+      this.flat = { count: rows.length, at: (row) => rows[row], rows };
+    }
+    this.rows.set(this.flat.count);
+  }
+
+  /** Takes children that an answer had with all below them, containers alone. */
+  take(node, children) {
+    const kept = children.filter((child) => child.kind !== "command");
+    kept.forEach((data, index) => {
+      const made = new Node(data, node, index);
+      const window = Math.floor(index / WINDOW);
+      if (!node.windows.has(window)) node.windows.set(window, []);
+      node.windows.get(window).push(made);
+      this.take(made, data.children);
+      if (made.of) made.setOpen(true);
+    });
+    node.setOf(kept.length);
+  }
+
+  /** Asks for a window of children. */
+  async window(node, number, signal) {
+    if (node.windows.has(number)) return;
+    const answer = await api.json(api.path("/tree", { at: node.data.position, depth: 1, all: this.mode === "all",
+      children: `${number * WINDOW + 1}-${(number + 1) * WINDOW}` }), { signal });
+    if (node.windows.has(number)) return;
+    node.windows.set(number, answer.nodes[0].children.map((data, i) => new Node(data, node, number * WINDOW + i)));
+    node.setOf(answer.of ?? answer.nodes[0].children.length);
+  }
+
+  /** Opens what is in the frame, level by level, while it stays easy to overlook. */
+  async openFirst(signal) {
+    let level = [this.root];
+    while (level.length && this.root.inner < OPEN_AT_FIRST) {
+      const next = [];
+      for (const parent of level)
+        for (let i = 0; i < Math.min(parent.of, 12); i++) {
+          const node = parent.child(i);
+          if (node && this.opens(node) && this.root.inner < OPEN_AT_FIRST) {
+            await this.window(node, 0, signal);
+            node.setOpen(true);
+            next.push(node);
+          }
+        }
+      level = next;
+    }
+  }
+
+  /** A node has something below it that this mode shows. */
+  opens({ data, of }) {
+    if (of !== null) return of > 0;
+    if (data.kind === "command") return false;
+    if (this.mode === "all" || data.kind === "submit" || data.kind === "execution") return data.commands > (data.kind === "execution" ? 1 : 0);
+    return workOf(data) + data.transfers + data.others + data.passes > 0;
+  }
+
+  async toggle(node, open = !node.open) {
+    if (!this.opens(node)) return;
+    if (open && node.of === null) await this.window(node, 0, this.stop.signal).catch((error) => { if (!aborted(error)) throw error; });
+    if (node.of === null) return;
+    node.setOpen(open);
+    this.rows.set(this.root.inner);
+  }
+
+  /** Opens the way to a position, and scrolls there. */
+  async reveal(position, signal) {
+    if (this.flat) {
+      const at = this.flat.rows ? this.flat.rows.findIndex((row) => row.position === position) : await this.flat.list.upTo(position) - 1;
+      if (at >= 0) this.rows.reveal(at);
+      return this.rows.refresh();
+    }
+    if (!this.root || position === String(this.frame)) return;
+    let node = this.root;
+    while (node.of) {
+      const child = await this.childAt(node, position, signal);
+      if (!child || child.data.position === position) { node = child ?? node; break; }
+      if (!this.opens(child)) break;
+      if (child.of === null) await this.window(child, 0, signal);
+      node = child;
+    }
+    signal.throwIfAborted();
+    if (node.data.position !== position && this.mode === "work") return go({ query: { show: "all" } }, { replace: true });
+    for (let above = node.parent; above?.parent; above = above.parent) above.setOpen(true);
+    this.rows.set(this.root.inner);
+    if (node.parent) this.rows.reveal(node.row);
+    this.rows.refresh();
+  }
+
+  /** The last child that does not stand behind a position. */
+  async childAt(node, position, signal) {
+    let low = 0, high = node.of;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      await this.window(node, Math.floor(middle / WINDOW), signal);
+      const child = node.child(middle);
+      if (child && comparePositions(child.data.position, position) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return low ? node.child(low - 1) : null;
+  }
+
+  /** What a row shows: an item, or null while it is on its way. */
+  item(row) {
+    if (this.flat) {
+      const draw = this.flat.at(row);
+      return draw ? { position: draw.position, level: 1, of: this.flat.count, index: row, draw, name: draw.command } : null;
+    }
+    const { parent, index } = this.root.at(row);
+    const node = parent.child(index);
+    if (node) return { position: node.data.position, level: node.level, of: parent.of, index, node, name: node.data.name };
+    this.window(parent, Math.floor(index / WINDOW), this.stop.signal).then(() => this.rows.set(this.root.inner), () => {});
+    return null;
+  }
+
+  make(row) {
+    const item = this.item(row);
+    if (!item) return el("div", { class: "row waiting" }, el("i"));
+    const { node, position } = item;
+    const data = node?.data;
+    const draw = item.draw ?? this.capture.lists.get(this.frame)?.by.get(position);
+    const opens = node ? this.opens(node) : false;
+    const chosen = position === this.selected;
+    const made = el("div", { class: "row " + look(item), role: "treeitem", id: "row-" + position, "aria-level": item.level, "aria-setsize": item.of,
+      "aria-posinset": item.index + 1, "aria-selected": String(chosen), "aria-expanded": opens ? String(node.open) : null, data: { position },
+      title: data ? `${position}  ${counts(data)}` : position },
+    el("span", { class: "twist", "aria-hidden": "true" }, opens ? (node.open ? "▾" : "▸") : ""),
+    el("span", { class: "n" }, this.flat || item.level < 3 ? position : "." + position.split(".").pop()),
+    name(item), draw ? dim(drawn(draw)) : data?.object && item.level && data.kind !== "command buffer" && data.kind !== "submit" ? dim(data.object) : null,
+    draw?.labels.length && this.flat ? el("span", { class: "label t" }, draw.labels.at(-1)) : null,
+    data && data.kind !== "command" ? el("span", { class: "t" }, amount(data)) : null);
+    made.style.paddingLeft = `${4 + (item.level - 1) * 13}px`;
+    if (chosen) this.box.setAttribute("aria-activedescendant", made.id);
+    return made;
+  }
+
+  click(event) {
+    const row = event.target.closest("[data-position]");
+    if (!row) return;
+    const item = this.item(Number(row.dataset.row));
+    if (event.target.closest(".twist") && item?.node) return void this.toggle(item.node);
+    this.choose(row.dataset.position);
+  }
+
+  choose(position) { go({ view: "commands", subject: position }); }
+
+  /** The row of what is selected, or -1. */
+  get current() {
+    for (const row of this.rows.space.children) if (row.dataset.position === this.selected) return Number(row.dataset.row);
+    if (this.place?.position === this.selected) return this.place.row;
+    return -1;
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.rows.count) return;
+    const now = this.current;
+    const page = Math.max(1, Math.floor(this.box.clientHeight / ROW) - 1);
+    const node = now >= 0 && this.root ? this.item(now)?.node : null;
+    const moves = { ArrowDown: now + 1, ArrowUp: now - 1, PageDown: now + page, PageUp: now - page, Home: 0, End: this.rows.count - 1 };
+    if (event.key === "ArrowRight" && node && this.opens(node)) {
+      if (!node.open) this.toggle(node);
+      else this.step(now + 1);
+    } else if (event.key === "ArrowLeft" && node && (node.open || node.parent.parent)) {
+      if (node.open) this.toggle(node);
+      else this.step(node.parent.row);
+    } else if (event.key in moves) this.step(moves[event.key]);
+    else if ((event.key === " " || event.key === "Enter") && node) this.toggle(node);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  async step(row) {
+    row = Math.max(0, Math.min(row, this.rows.count - 1));
+    this.rows.reveal(row);
+    if (this.flat) this.flat.list && await this.flat.list.get(row);
+    else {
+      const { parent, index } = this.root.at(row);
+      await this.window(parent, Math.floor(index / WINDOW), this.stop.signal).catch(() => {});
+    }
+    const item = this.item(row);
+    if (!item) return;
+    this.place = { position: item.position, row };
+    this.choose(item.position);
+  }
+}
+
+function look({ node, draw, name: command }) {
+  if (draw) return /Draw/.test(draw.command) ? "draw" : "compute";
+  const { kind, draws, dispatches, traces } = node.data;
+  if (kind === "label") return "labelled";
+  if (kind !== "command") return "holds";
+  return draws ? "draw" : dispatches || traces ? "compute" : node.data.transfers ? "copies" : /^vkCmd(End|Begin)/.test(command ?? "") ? "edge" : "sets";
+}
+
+function name({ node, draw }) {
+  if (draw) return el("span", { class: "what" }, draw.command);
+  const { kind, name: text, object } = node.data;
+  if (kind === "label") return el("span", { class: "what label" }, `“${text}”`);
+  if (kind === "submit") return el("span", { class: "what" }, "submit ", dim(object ?? ""));
+  if (kind === "command buffer") return el("span", { class: "what" }, object ?? "command buffer");
+  if (kind === "render pass") return el("span", { class: "what", title: text }, "render pass");
+  return el("span", { class: "what" }, text ?? kind);
+}
+
+/** What a draw draws, in few words. */
+export function drawn({ vertices, instances, groups, command }) {
+  if (groups) return groups.join(" × ");
+  if (vertices === null) return /Indirect/.test(command) ? "indirect" : "";
+  return `${number(vertices)} ${/Indexed/.test(command) ? "indices" : "vertices"}${instances > 1 ? ` × ${number(instances)}` : ""}`;
+}
+
+function amount(node) {
+  const work = workOf(node);
+  return work ? number(work) : node.transfers ? `${number(node.transfers)} copies` : "";
+}
+
+export function counts(node) {
+  return [["submits", "submit"], ["buffers", "command buffer"], ["passes", "render pass", "render passes"], ["draws", "draw"], ["dispatches", "dispatch", "dispatches"],
+    ["traces", "ray trace"], ["transfers", "transfer"], ["commands", "command"]].filter(([key]) => node[key]).map(([key, ...words]) => count(node[key], ...words)).join(", ");
+}
+
+export const isShown = () => route.view === "commands";
