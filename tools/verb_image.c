@@ -40,6 +40,11 @@ static const char help[] =
     "                      the PNG\n"
     "  --skip P,…          leave out draws and other work, as in lapilli replay\n"
     "  --only P,…          leave out all draws but these\n"
+    "  --wireframe         draw the edges of triangles; these four also as in lapilli replay\n"
+    "  --null-fragment     fragment shaders do nothing but write one colour\n"
+    "  --tiny-viewport     viewports and scissors are one pixel\n"
+    "  --replace-shader HASH=FILE\n"
+    "                      SPIR-V or GLSL for the shader with this hash\n"
     "  --gpu GPU           the GPU: its number, a part of its name, or its UUID (lapilli replay --list-gpus)\n"
     "  --validate[=HOW]    play under the Khronos validation layer; as in lapilli replay\n"
     "  --sandbox HOW       as in lapilli replay\n"
@@ -72,6 +77,10 @@ static const struct option longs[] = {{"after", required_argument, NULL, 0},
                                       {"validate", optional_argument, NULL, 0},
                                       {"sandbox", required_argument, NULL, 0},
                                       {"progress", required_argument, NULL, 0},
+                                      {"wireframe", no_argument, NULL, 0},
+                                      {"null-fragment", no_argument, NULL, 0},
+                                      {"tiny-viewport", no_argument, NULL, 0},
+                                      {"replace-shader", required_argument, NULL, 0},
                                       {"at", required_argument, NULL, 0},
                                       {"mip", required_argument, NULL, 0},
                                       {"layer", required_argument, NULL, 0},
@@ -89,7 +98,7 @@ enum {
     JSON,
     QUIET,
     TARGETS,
-    OF_REPLAYS = 13,
+    OF_REPLAYS = 17,
     AT = OF_REPLAYS,
     MIP,
     LAYER,

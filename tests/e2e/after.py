@@ -6,9 +6,10 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 from typing import Callable
 
-from e2e.cases import Cases, Context, Done, Program, check, prepare_on, programs, skip_lacking
+from e2e.cases import Cases, Context, Done, Program, check, display, prepare_on, programs, skip_lacking
 from e2e.pictures import checks_of
 
 CASES = Cases()
@@ -44,7 +45,8 @@ def presented_images(lines: list[dict]) -> set[str]:
     return {handle for line in lines if line["name"] == "vkGetSwapchainImagesKHR" for handle in line["args"]["pSwapchainImages"] or []}
 
 
-def compare_with_screenshots(context: Context, file: str, draws: list[dict], chosen: list[int], found: dict[int, dict[str, dict]]) -> int:
+def compare_with_screenshots(context: Context, file: str, draws: list[dict], chosen: list[int], found: dict[int, dict[str, dict]],
+                             *arguments: str) -> int:
     """Another way to the same picture: no later draw is played, and the frame is presented."""
     presented = presented_images(context.print_lines(file, "--no-blocks"))
     compared = 0
@@ -54,7 +56,7 @@ def compare_with_screenshots(context: Context, file: str, draws: list[dict], cho
             continue
         frame = int(draws[i]["position"].partition(".")[0])
         context.run([context.program("lapilli-replay"), "--quiet", "--present", "headless", "--at-most-draws", str(i + 1), "--screenshot", str(frame),
-                     "--screenshot-dir", "frames", file])
+                     "--screenshot-dir", "frames", *arguments, file])
         picture = context.folder / f"frames/frame_{frame}.png"
         if not picture.exists():
             continue
@@ -156,6 +158,25 @@ def bytes_come_also_besides_pictures(context: Context) -> None:
             check((context.folder / entry[member]).read_bytes() == (context.folder / other["file"]).read_bytes() and not other["raw"], f"{entry}, {other}")
         check({**entry, "file": None, "raw": None} == {**found[""][name], "file": None, "raw": None}, f"{entry}")
     check(len(found["--raw=also"]) == 2 and len(list((context.folder / "shots--raw=also").iterdir())) == 4, f"{found}")
+
+
+@case
+def experiments_are_in_the_picture(context: Context) -> None:
+    display()
+    context.run([context.app("triangle"), "--frames", "2"], context.layer_env())
+    draws = draws_of(context, "out.lapilli")
+    last = len(draws) - 1
+    codes = json.loads(context.run([context.program("lapilli"), "shaders", "--json", "out.lapilli"]).out)["shaders"]
+    fragment = next(code["hash"] for code in codes if code["stages"][0]["stage"] == "VK_SHADER_STAGE_FRAGMENT_BIT")
+    (context.folder / "green.frag").write_text("#version 450\nlayout(location = 0) out vec4 color;\nvoid main() { color = vec4(0, 1, 0, 1); }\n")
+    green = [["--replace-shader", f"{fragment}=green.frag"]] if shutil.which("glslangValidator") else []
+    seen = set()
+    for arguments in (["--wireframe"], *green):
+        found = pictures(context, "out.lapilli", draws[last]["position"], *arguments)
+        check(compare_with_screenshots(context, "out.lapilli", draws, [last], {last: found}, *arguments) == 1, f"{arguments}: {found}")
+        seen.add((context.folder / found["color0"]["file"]).read_bytes())
+    found = pictures(context, "out.lapilli", draws[last]["position"])
+    check(len(seen | {(context.folder / found["color0"]["file"]).read_bytes()}) == 2 + len(green), "some of them are the same")
 
 
 @case
