@@ -12,6 +12,7 @@
 #include "base/output.h"
 #include "base/version.h"
 #include "replayer/analysis/recorded_machine.h"
+#include "replayer/core/crash.h"
 #include "replayer/core/handles.h"
 #include "replayer/core/invalid_calls.h"
 #include "replayer/core/progress.h"
@@ -253,7 +254,7 @@ static enum lap_status open_measure_file(struct replay_options *options)
 static int check(struct replay_options *options, struct lap_log *log)
 {
     struct replay_report report = {.count = 0};
-    struct replay replay;
+    struct replay replay = {.log = log};
     struct ready ready;
     enum lap_status status;
     int code;
@@ -263,6 +264,7 @@ static int check(struct replay_options *options, struct lap_log *log)
     options->ahead_bytes = 0; /* a check reads few of the blobs */
     if (make_ready(&ready, options) != LAP_OK)
         return say(log, EXIT_FAILED);
+    replay_crash_watch(&replay.at);
     status = replay_open(&replay, options, log);
     replay.report = &report;
     if (status == LAP_OK)
@@ -293,7 +295,7 @@ int main(int argc, char **argv)
     struct replay_reading reading = {.fd = -1};
     struct picture_list pictures = {.at = NULL};
     enum replay_action action;
-    struct replay replay;
+    struct replay replay = {.log = &log};
     struct ready ready;
     enum lap_status status = replay_options_parse(argc, argv, &options, &action);
     bool began, finishes;
@@ -366,6 +368,7 @@ int main(int argc, char **argv)
         return say(&log, EXIT_FAILED);
     if (make_ready(&ready, &options) != LAP_OK)
         return say_in_file(&log, &options, EXIT_UNSUPPORTED);
+    replay_crash_watch(&replay.at);
     status = replay_open(&replay, &options, &log);
     began = status == LAP_OK;
     if (status == LAP_OK && options.sandboxed && options.sandboxed->lack[0])

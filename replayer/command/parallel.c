@@ -12,6 +12,7 @@
 #include "gen_replay.h"
 #include "replayer/command/command_pool.h"
 #include "replayer/command/playback_order.h"
+#include "replayer/core/crash.h"
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
 #include "replayer/format/format.h"
@@ -91,8 +92,11 @@ static void look_at(struct replay *view, const struct replay *r)
 
 static void play(struct replay *view, struct pending *pending)
 {
+    const struct replay_position *before = replay_crash_set(&view->at);
+
     view->at.packet = pending->packet;
     pending->status = replay_command_playback_run(view, &pending->block);
+    (void)replay_crash_set(before);
     if (pending->status < 0) {
         pending->status = replay_place(view, pending->status);
         pending->message = strdup(lap_error_message());

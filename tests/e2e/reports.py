@@ -6,12 +6,14 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import platform
+import signal
 import subprocess
 import time
 from typing import Callable
 
 from e2e.after import draws_of
-from e2e.cases import Cases, Context, check, display, patience
+from e2e.cases import CRASH, Cases, Context, Skip, check, display, patience
 
 CASES = Cases()
 case = CASES.add
@@ -69,6 +71,24 @@ def only_screenshots_wait_for_a_reader_of_progress(context: Context) -> None:
             check([line for line in lines if "file" in line] == [{"screenshot": frame, "file": f"frame_{frame}.png"} for frame in (2, 3)], f"{lines}")
         check(process.wait(patience(60)) == 0, "the replay with screenshots")
         check(len(list((context.folder / f"shots-{is_gone}").iterdir())) == 2, "screenshots")
+
+
+@case
+def a_crash_names_the_call_and_its_packet(context: Context) -> None:
+    if platform.machine() != "x86_64":
+        raise Skip("the layer that crashes is for x86-64")
+    context.run([context.app("triangle"), "--offscreen"], context.layer_env())
+    lines = context.print_lines("out.lapilli")
+    replay = [context.program("lapilli-replay"), "--quiet", "--present", "headless", "out.lapilli"]
+    after = [context.program("lapilli"), "image", "out.lapilli", "-o", "shots", "--after", draws_of(context, "out.lapilli")[3]["position"]]
+    for command, name, number, how, sign, where in (
+            (replay, "vkCreateGraphicsPipelines", 1, "segv", "SIGSEGV", "in"), (replay, "vkCmdDrawIndexed", 2, "abort", "SIGABRT", "in"), (replay, "vkCmdDrawIndexed", 3, "overflow", "SIGSEGV", "in"),
+            ([*replay, "--threads", "2"], "vkCmdDrawIndexed", 1, "trap", "SIGTRAP", "in"), (replay, "vkCmdDrawIndexed", 2, "thread", "SIGSEGV", "in another thread, during"),
+            (after, "vkCmdDrawIndexed", 2, "fpe", "SIGFPE", "in")):
+        done = context.run(command, context.layer_env(CRASH, LAPILLI_CRASH=f"{name}:{number}:{how}"), expect=-signal.Signals[sign])
+        line = [line for line in lines if line["name"] == name][number - 1]
+        packet = f"{line['ticket']}.{line['command']}" if "command" in line and where == "in" else line["ticket"]
+        check(done.err.endswith(f"lapilli-replay: error: crashed ({sign}) {where} {name}, packet {packet}, frame {line['frame']}\n"), f"{name} {number} {how}: {done.text}")
 
 
 def cases() -> dict[str, Callable[[Context], None]]:
