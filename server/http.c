@@ -308,29 +308,6 @@ struct query {
     enum lap_status status;
 };
 
-/* %XX becomes its byte. False: it is no valid encoding, or hides a control character. */
-static bool decode(char *text)
-{
-    char *out = text;
-
-    for (; *text; text++) {
-        unsigned value = (unsigned char)*text;
-        if (*text == '%') {
-            char digits[3] = {text[1], text[1] ? text[2] : 0, 0};
-            char *end;
-            value = (unsigned)strtoul(digits, &end, 16);
-            if (end != digits + 2 || digits[0] == '+' || digits[0] == '-' || digits[0] == ' ')
-                return false;
-            text += 2;
-        }
-        if (value < 0x20 || value == 0x7f)
-            return false;
-        *out++ = (char)value;
-    }
-    *out = 0;
-    return true;
-}
-
 static enum MHD_Result take_query(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     struct query *query = user;
@@ -340,7 +317,7 @@ static enum MHD_Result take_query(void *user, enum MHD_ValueKind kind, const cha
     if (strcmp(name, "token") == 0)
         return MHD_YES;
     snprintf(decoded, sizeof decoded, "%s", name);
-    if (!value || !decode(decoded) || !decode((char *)(uintptr_t)value)) /* which is in the request's own memory */
+    if (!value || !lap_route_decode(decoded) || !lap_route_decode((char *)(uintptr_t)value)) /* which is in the request's own memory */
         query->status = lap_fail(LAP_ERROR_ARGUMENT, "the query is no valid one");
     else
         query->status = lap_question_set(query->question, decoded, value);
@@ -569,7 +546,7 @@ static enum MHD_Result answer(struct request *request, const char *method, const
     if (strlen(url) >= sizeof path)
         return respond_error(request, MHD_HTTP_URI_TOO_LONG, "the path is too long");
     memcpy(path, url, strlen(url) + 1);
-    if (!decode(path))
+    if (!lap_route_decode(path))
         return respond_error(request, MHD_HTTP_BAD_REQUEST, "the path is no valid one");
     if (strncmp(path, "/v1/", 4) != 0)
         return end ? respond_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "only work can be ended") : answer_page(request, path + 1);

@@ -140,6 +140,28 @@ static bool match(const char *pattern, char *path, bool any, struct lap_question
     return true;
 }
 
+bool lap_route_decode(char *text)
+{
+    char *out = text;
+
+    for (; *text; text++) {
+        unsigned value = (unsigned char)*text;
+        if (*text == '%') {
+            char digits[3] = {text[1], text[1] ? text[2] : 0, 0};
+            char *end;
+            value = (unsigned)strtoul(digits, &end, 16);
+            if (end != digits + 2 || digits[0] == '+' || digits[0] == '-' || digits[0] == ' ')
+                return false;
+            text += 2;
+        }
+        if (value < 0x20 || value == 0x7f)
+            return false;
+        *out++ = (char)value;
+    }
+    *out = 0;
+    return true;
+}
+
 bool lap_route_match(char *path, struct lap_question *out)
 {
     for (size_t i = 0; i < 2 * lap_route_count; i++) {

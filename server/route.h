@@ -74,6 +74,9 @@ struct lap_question {
 
 const struct lap_route *lap_route_named(const char *name);
 
+/* In place: %XX becomes its byte. False: it is no valid encoding, or has a control character. */
+bool lap_route_decode(char *text);
+
 /* The route of a path below a capture ("commands/3.1.0.42/state"), with the values in it, which are ended in `path`.
  * False: there is none. The path is decoded: a value has no '/'. */
 bool lap_route_match(char *path, struct lap_question *out);

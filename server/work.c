@@ -17,6 +17,7 @@
 #include "server/worker.h"
 
 #define KINDS   (LAP_ROUTE_FILM + 1u)
+#define MOST_FILES 65536u /* of a work; the cache has others, too */
 #define LOOK_MS 200u /* how often it is looked whether the one who asks is still there */
 
 struct lap_work {
@@ -187,7 +188,8 @@ static void keep_file(void *user, const struct lap_question *question, struct la
     lap_answers_put(work->works->options.answers, url, answer);
     copy = strdup(url);
     pthread_mutex_lock(&work->works->mutex);
-    if (copy && lap_array_grow(&work->files, sizeof *work->files, &work->file_capacity, work->view.files + 1)) {
+    if (copy && work->view.files < MOST_FILES &&
+        lap_array_grow(&work->files, sizeof *work->files, &work->file_capacity, work->view.files + 1)) {
         work->files[work->view.files++] = copy;
         copy = NULL;
     }

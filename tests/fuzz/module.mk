@@ -22,6 +22,7 @@ fuzz-built: $(if $(FUZZ_TARGET),$(BUILD)/targets/$(FUZZ_TARGET),$(FUZZ_PROGRAMS)
 # What each is about; --gc-sections does not take away the counters of code that is not used.
 $(addprefix $(BUILD)/targets/,decoder edit print trim): $(TOOL_COMMON) $(INSPECTOR)
 $(BUILD)/targets/trim: $(SLICE)
+$(BUILD)/targets/route: $(call object,server/route.c server/routes.c)
 $(addprefix $(BUILD)/targets/,settings): $(REPLAYER) $(call object,layer/core/options.c)
 $(BUILD)/targets/print: $(call object,$(patsubst %,tests/fuzz/%_main.c,print info tree draws shaders state memory uses))
 $(BUILD)/targets/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_FORGE) $(COMMON)
