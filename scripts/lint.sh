@@ -5,15 +5,13 @@ set -u
 failed=0
 say() { echo "lint: $*" >&2; failed=1; }
 
-for file in "$@"; do
-    head -n 1 "$file" | grep -q 'SPDX-License-Identifier: MIT' || say "$file has no SPDX line"
-    lines=$(wc -l < "$file")
-    [ "$lines" -le 1000 ] || say "$file has $lines lines: two ideas?"
-done
+awk 'FNR == 1 && !/SPDX-License-Identifier: MIT/ { print "lint: " FILENAME " has no SPDX line"; failed = 1 }
+    FNR == 1001 { print "lint: " FILENAME " has more than 1000 lines: two ideas?"; failed = 1 }
+    END { exit failed }' "$@" >&2 || failed=1
 
 python3 scripts/folders.py || say "arrows between folders run one way"
 if command -v clang-format > /dev/null; then
-    clang-format --dry-run --Werror "$@" 2> /tmp/lapilli-lint.$$ || { head -n 20 /tmp/lapilli-lint.$$ >&2; say "run make format"; }
+    printf '%s\0' "$@" | xargs -0 -n 100 -P 2 clang-format --dry-run --Werror 2> /tmp/lapilli-lint.$$ || { head -n 20 /tmp/lapilli-lint.$$ >&2; say "run make format"; }
     rm -f /tmp/lapilli-lint.$$
 else
     say "clang-format is not installed"
