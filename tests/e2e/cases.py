@@ -356,7 +356,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 def all_cases(context: Context) -> list[Case]:
     from e2e import (address, after, backing, bench, blocks, bounded, conformance, contents, contract, descriptor_buffers, dmabuf, draws, experiments, finish, imports, in_flight, incoherent,
-                     keys, loader, matrix, memory, needs, order, parts, parts_in_flight, pictures, planner, present, process, queues, rates, rays, reports, sandbox, shaders, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
+                     keys, loader, matrix, mcp, memory, needs, order, parts, parts_in_flight, pictures, planner, present, process, queues, rates, rays, reports, sandbox, shaders, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, words)
     # The longest come first, so that no processor waits for them in the end.
     result = [Case(f"torture/{name}", run) for name, run in torture.cases().items()]
@@ -393,6 +393,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"descriptor-buffers/{name}", run) for name, run in descriptor_buffers.cases().items()]
     result += [Case(f"rates/{name}", run) for name, run in rates.cases().items()]
     result += [Case(f"contract/{name}", run) for name, run in contract.cases().items()]
+    result += [Case(f"mcp/{name}", run) for name, run in mcp.cases().items()]
     result += [Case(f"loader/{name}", run) for name, run in loader.cases().items()]
     result += [Case(f"words/{name}", run) for name, run in words.cases(context).items()]
     result += [Case(f"order/{name}", run) for name, run in order.cases().items()]

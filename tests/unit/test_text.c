@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "gen_ids.h"
 #include "gen_reflect.h"
 #include "tests/unit/unit.h"
@@ -90,7 +91,7 @@ UNIT_TEST(strings_become_utf8)
                  {"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"}};                /* cut */
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char *text = lap_text_utf8(cases[i].in, strlen(cases[i].in));
+        char *text = lap_utf8(cases[i].in, strlen(cases[i].in));
         CHECK_STR(text, cases[i].out);
         free(text);
     }
