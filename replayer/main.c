@@ -317,7 +317,9 @@ int main(int argc, char **argv)
         puts("lapilli-replay " LAPILLI_VERSION);
         return end_output(&log, EXIT_GOOD);
     case REPLAY_ACTION_LIST_GPUS:
-        return replay_gpu_list() == LAP_OK ? end_output(&log, EXIT_GOOD) : say(&log, EXIT_UNSUPPORTED);
+        status = replay_gpu_list(options.json);
+        return status == LAP_OK ? end_output(&log, EXIT_GOOD)
+                                : say(&log, status == LAP_ERROR_MEMORY ? EXIT_FAILED : EXIT_UNSUPPORTED);
     case REPLAY_ACTION_CHECK_HELP:
         replay_options_check_help();
         return end_output(&log, EXIT_GOOD);

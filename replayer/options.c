@@ -101,9 +101,10 @@ static const struct {
     [OPTION_GPU] = {"--gpu", "GPU", "the GPU to use: its number, a part of its name, or its UUID"},
     [OPTION_LIST_GPUS] = {"--list-gpus", NULL, "show the GPUs of this machine"},
     [OPTION_CHECK] = {"--check", NULL, "play nothing: predict a replay on this machine (lapilli check)"},
-    [OPTION_JSON] = {"--json", NULL,
-                     "with --check: the report as one JSON object; with --validate or --pictures: a JSON line for each "
-                     "message or picture"},
+    [OPTION_JSON] =
+        {"--json", NULL,
+         "with --check or --list-gpus: one JSON object; with --validate or --pictures: a JSON line for each "
+         "message or picture"},
     [OPTION_LAST_FRAME] = {"--last-frame", "N", "stop after this frame"},
     [OPTION_STOP_AT] = {"--stop-at", "PACKET", "stop behind this packet, by its number (lapilli print)"},
     [OPTION_READ] = {"--read", "LIST", "with --stop-at: read what is in the objects of this list then (docs/cli.md)"},
@@ -615,7 +616,7 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
     if (out->preload)
         out->ahead_bytes = preload_bytes();
     if (out->json && *out_action == REPLAY_ACTION_PLAY && !out->validate && !out->pictures.folder)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check, --validate and --pictures");
+        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check, --list-gpus, --validate and --pictures");
     if (out->progress_fd && *out_action == REPLAY_ACTION_CHECK)
         return lap_fail(LAP_ERROR_ARGUMENT, "--progress is for a replay");
     if (out->has_tolerance && !out->verify)

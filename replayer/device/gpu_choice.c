@@ -13,9 +13,11 @@
 #include "replayer/core/handles.h"
 #include "trace/info.h"
 
-#define MAX_GPUS     64u
-#define UUID_BYTES   (2 * VK_UUID_SIZE + 1) /* in text form */
-#define CHOICE_BYTES 768
+#define MAX_GPUS      64u
+#define UUID_BYTES    (2 * VK_UUID_SIZE + 1) /* in text form */
+#define CHOICE_BYTES  768
+#define VERSION_BYTES 32
+#define DRIVER_BYTES  (VK_MAX_DRIVER_NAME_SIZE + VK_MAX_DRIVER_INFO_SIZE + 1)
 
 /* ---- UUIDs ---- */
 
@@ -274,9 +276,78 @@ static const char *type_name(VkPhysicalDeviceType type)
     return names[type_rank(type)];
 }
 
-enum lap_status replay_gpu_list(void)
+static void write_version(uint32_t version, char out[VERSION_BYTES])
 {
-    VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_1};
+    snprintf(out, VERSION_BYTES, "%u.%u.%u", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
+             VK_API_VERSION_PATCH(version));
+}
+
+/* "" where the device does not say, which Vulkan 1.2 made a duty. */
+static void name_driver(const struct gen_instance_dispatch *vk, VkPhysicalDevice device, const struct replay_gpu *gpu,
+                        char out[DRIVER_BYTES])
+{
+    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                              .pNext = &driver};
+
+    if (gpu->api_version >= VK_API_VERSION_1_2 && vk->GetPhysicalDeviceProperties2)
+        vk->GetPhysicalDeviceProperties2(device, &properties);
+    snprintf(out, DRIVER_BYTES, "%s%s%s", driver.driverName, driver.driverName[0] && driver.driverInfo[0] ? " " : "",
+             driver.driverInfo);
+}
+
+static bool add_text(cJSON *object, const char *name, const char *text)
+{
+    return text[0] ? cJSON_AddStringToObject(object, name, text) != NULL : cJSON_AddNullToObject(object, name) != NULL;
+}
+
+static bool add_gpu(cJSON *list, uint32_t number, const struct replay_gpu *gpu, const char *driver)
+{
+    cJSON *object = list ? cJSON_CreateObject() : NULL;
+    char version[VERSION_BYTES], uuid[UUID_BYTES];
+
+    write_version(gpu->api_version, version);
+    write_uuid(gpu->device_uuid, uuid);
+    return object && cJSON_AddItemToArray(list, object) && cJSON_AddNumberToObject(object, "number", number) &&
+           cJSON_AddStringToObject(object, "name", gpu->name) &&
+           cJSON_AddStringToObject(object, "kind", type_name(gpu->type)) &&
+           cJSON_AddStringToObject(object, "api_version", version) && add_text(object, "driver", driver) &&
+           add_text(object, "uuid", strspn(uuid, "0") == UUID_BYTES - 1 ? "" : uuid);
+}
+
+static enum lap_status print_json(const struct gen_instance_dispatch *vk, const VkPhysicalDevice *live,
+                                  const struct replay_gpu *gpus, uint32_t count)
+{
+    cJSON *all = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(all, "gpus");
+    bool good = list != NULL;
+    char *text;
+
+    for (uint32_t i = 0; i < count && good; i++) {
+        char driver[DRIVER_BYTES];
+        name_driver(vk, live[i], &gpus[i], driver);
+        good = add_gpu(list, i, &gpus[i], driver);
+    }
+    text = good ? cJSON_PrintUnformatted(all) : NULL;
+    if (text)
+        puts(text);
+    cJSON_free(text);
+    cJSON_Delete(all);
+    return text ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory for JSON");
+}
+
+static void print_text(const struct replay_gpu *gpus, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char version[VERSION_BYTES], uuid[UUID_BYTES];
+        write_version(gpus[i].api_version, version);
+        write_uuid(gpus[i].device_uuid, uuid);
+        printf("%" PRIu32 "\t%s\t%s, Vulkan %s\t%s\n", i, gpus[i].name, type_name(gpus[i].type), version, uuid);
+    }
+}
+
+enum lap_status replay_gpu_list(bool json)
+{
+    VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_2};
     VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application};
     void *loader = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
     PFN_vkGetInstanceProcAddr get = loader ? (PFN_vkGetInstanceProcAddr)dlsym(loader, "vkGetInstanceProcAddr") : NULL;
@@ -292,13 +363,10 @@ enum lap_status replay_gpu_list(void)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "this machine has no working Vulkan loader");
     gen_load_instance_dispatch(&vk, get, instance, application.apiVersion);
     status = enumerate(&vk, instance, live, gpus, &count);
-    for (uint32_t i = 0; i < count && status == LAP_OK; i++) {
-        char uuid[UUID_BYTES];
-        write_uuid(gpus[i].device_uuid, uuid);
-        printf("%" PRIu32 "\t%s\t%s, Vulkan %u.%u.%u\t%s\n", i, gpus[i].name, type_name(gpus[i].type),
-               VK_API_VERSION_MAJOR(gpus[i].api_version), VK_API_VERSION_MINOR(gpus[i].api_version),
-               VK_API_VERSION_PATCH(gpus[i].api_version), uuid);
-    }
+    if (status == LAP_OK && json)
+        status = print_json(&vk, live, gpus, count);
+    else if (status == LAP_OK)
+        print_text(gpus, count);
     vk.DestroyInstance(instance, NULL);
     return status;
 }

@@ -35,7 +35,7 @@ enum lap_status replay_gpu_choose(struct replay *r, struct replay_instance *inst
  * the trace does not say. */
 bool replay_gpu_is_recorded(struct replay *r, const struct replay_instance *instance);
 
-/* Writes the GPUs of this machine to stdout, one a line: index, name, type and version, UUID. */
-enum lap_status replay_gpu_list(void) LAP_MUST_CHECK;
+/* Writes the GPUs of this machine to stdout, one a line: index, name, type and version, UUID; or as JSON. */
+enum lap_status replay_gpu_list(bool json) LAP_MUST_CHECK;
 
 #endif

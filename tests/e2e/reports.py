@@ -91,5 +91,16 @@ def a_crash_names_the_call_and_its_packet(context: Context) -> None:
         check(done.err.endswith(f"lapilli-replay: error: crashed ({sign}) {where} {name}, packet {packet}, frame {line['frame']}\n"), f"{name} {number} {how}: {done.text}")
 
 
+@case
+def gpus_are_listed_as_recordings_name_them(context: Context) -> None:
+    context.run([context.app("compute")], context.layer_env())
+    recorded = context.info()["recorded_on"]
+    gpus = json.loads(context.run([context.program("lapilli-replay"), "--list-gpus", "--json"]).out)["gpus"]
+    lines = [line.split("\t") for line in context.run([context.program("lapilli-replay"), "--list-gpus"]).out.splitlines()]
+    check([[str(g["number"]), g["name"], f"{g['kind']}, Vulkan {g['api_version']}", g["uuid"]] for g in gpus] == lines, f"{gpus}, {lines}")
+    check((recorded["device"], recorded["driver"], recorded["api_version"], recorded["device_uuid"]) in
+          [(g["name"], g["driver"], g["api_version"], g["uuid"]) for g in gpus], f"{recorded}, {gpus}")
+
+
 def cases() -> dict[str, Callable[[Context], None]]:
     return CASES
