@@ -8,7 +8,7 @@ import { Film } from "./film.js";
 import { Capture } from "./lists.js";
 import { Drawer, Objects } from "./objects.js";
 import { Picture } from "./picture.js";
-import { changed, frameOf, go, isPosition, onRoute, route } from "./route.js";
+import { changed, go, isPosition, onRoute, route } from "./route.js";
 import { Search } from "./search.js";
 import { Shaders } from "./shaders.js";
 import { State } from "./state.js";
@@ -26,7 +26,7 @@ const KEYS = [["n p", "next and previous draw, also across frames"], ["[ ] or â†
 async function boot() {
   const settle = later(60, (busy) => {
     if (root.dataset.state !== "failed") root.dataset.state = busy ? "loading" : "ready";
-    parts?.film?.idle(busy);
+    parts?.film?.idle(busy || route.view !== "commands");
   });
   api.watchers = { busy: (running) => { if (running && root.dataset.state === "ready") root.dataset.state = "loading"; settle(running > 0); }, lost,
     incomplete: (sentence) => { byId("incomplete").hidden = false; byId("incomplete").title = sentence; } };
@@ -50,6 +50,9 @@ async function boot() {
   else changed();
 }
 
+// While one steps quickly, only the last state is asked for.
+const showState = later(50, (position) => parts.state.show(position));
+
 /** Shows what the address says. */
 async function show(now) {
   const found = parts.captures.find(({ id }) => id === now.capture);
@@ -63,6 +66,7 @@ async function show(now) {
   if (view === "commands") { last.at = subject; parts.film.show(subject); }
   last[view] = { subject, query };
   for (const name of Object.keys(TITLE)) byId(name).hidden = name !== view;
+  byId("film").hidden = view !== "commands";
   for (const tab of byId("tabs").children) {
     const current = tab.dataset.view === view && (tab.dataset.type ?? "") === (view === "objects" && ["VkImage", "VkBuffer"].includes(query.type) ? query.type : "");
     if (current) tab.setAttribute("aria-current", "page");
@@ -72,7 +76,7 @@ async function show(now) {
   if (view === "commands") {
     parts.tree.show(subject, query.show ?? "work");
     parts.picture.show(subject, query);
-    parts.state.show(subject);
+    showState(subject);
   } else if (view === "objects") parts.objects.show(subject, query, last.at ?? "");
   else parts.shaders.show(subject, query);
   parts.drawer.show(view === "commands" ? query.object ?? "" : "", query, subject);
@@ -111,10 +115,10 @@ async function open(found) {
 /** Where one begins to look: the first frame that draws. */
 async function start() {
   const { frames } = parts.capture;
-  const node = await frames.next(0, 1);
+  const node = await frames.next(0, 1).catch(() => null);
   if (!node) return "1";
   const draws = await parts.capture.draws(Number(node.position));
-  return (await draws.get(0))?.position ?? node.position;
+  return draws.get(0).then((row) => row.position, () => node.position);
 }
 
 async function stepDraw(step) {
@@ -128,14 +132,14 @@ async function stepDraw(step) {
 
 function listen() {
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("[data-object], [data-at], [data-shader], a[data-view]");
+    const link = event.target.closest("a[data-object], a[data-at], a[data-shader], a[data-view]");
     if (!link || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     const { object, extra, at, shader, line, view, type, when } = link.dataset;
     const clean = { offset: null, bytes: null, as: null, stride: null, mip: null, layer: null, channels: null };
     if (object && route.view === "commands") go({ query: { ...clean, object, ...JSON.parse(extra ?? "{}") } });
     else if (object) go({ view: "objects", subject: object, query: { at: route.query.at ?? last.at, type: route.view === "objects" ? route.query.type : null, ...JSON.parse(extra ?? "{}") } }, { fresh: true });
-    else if (at) go({ view: "commands", subject: at, query: {} }, { fresh: route.view !== "commands" });
+    else if (at) go({ view: "commands", subject: at, query: { ...clean, object: null, target: null } }, { fresh: route.view !== "commands" });
     else if (shader) go({ view: "shaders", subject: shader, query: { line: line ?? null, glsl: route.query.glsl } }, { fresh: true });
     else if (view === "commands") go({ view, subject: last.at ?? "", query: last.commands?.query }, { fresh: true });
     else if (view === "objects") go({ view, subject: "", query: { type: type ?? null, at: when ?? last.at } }, { fresh: true });
@@ -200,5 +204,4 @@ function gate(title, sentence, code, ...more) {
   fill(byId("gate"), el("div", {}, el("img", { src: "icon.svg", alt: "" }), el("h1", {}, title), el("p", {}, sentence), code ? el("code", {}, code) : null, more));
 }
 
-export const frameNow = () => frameOf(route.subject || "1");
 boot();

@@ -103,7 +103,7 @@ export class Picture {
     this.context.drawImage(image, 0, 0);
     this.canvas.hidden = false;
     this.canvas.classList.remove("old");
-    this.values = null;
+    this.values = this.natural = null;
     this.layout = found.line ? layoutOf(found.line.computedAs ?? found.line.format, found.line.name) : null;
     if (this.range && before?.key !== found.key) this.range = null;
     if (this.fitted || before?.width !== this.shown.width || before.height !== this.shown.height) this.fit();
@@ -159,7 +159,7 @@ export class Picture {
     const toggle = (name) => () => go({ query: { [name]: route.query[name] === "1" ? null : "1" } }, { replace: true });
     this.buttons = {
       before: chip("before", false, toggle("before"), { title: "as it is without this command (b)", id: "before" }),
-      wire: chip("wireframe", false, toggle("wire"), { title: "edges of triangles", id: "wireframe" }),
+      wire: chip("wire", false, toggle("wire"), { title: "edges of triangles", id: "wireframe" }),
       flip: chip("flip", false, () => this.flip(), { title: "upside down (f)", id: "flip" }),
       fit: chip("fit", true, () => this.fit(), { title: "the whole picture (1)", id: "fit" }),
       real: chip("1:1", false, () => this.real(), { title: "a texel is a pixel (1)", id: "real" }),

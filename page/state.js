@@ -74,7 +74,9 @@ export class State {
     if (!other) return;
     const before = await this.parts(other, options);
     signal.throwIfAborted();
-    this.draw(position, parts, new Map(before.flatMap((part) => part.rows.map((row) => [part.title + "/" + row.key, row.text]))), other);
+    // Parameters of another command say nothing about this one's.
+    const comparable = (part) => part.title !== "Parameters" || before.command === parts.command;
+    this.draw(position, parts, new Map(before.filter(comparable).flatMap((part) => part.rows.map((row) => [part.title + "/" + row.key, row.text]))), other, comparable);
     this.box.scrollTop = scroll;
   }
 
@@ -91,21 +93,21 @@ export class State {
     return describe(state, { info, shaders, pass });
   }
 
-  draw(position, parts, before, other) {
+  draw(position, parts, before, other, comparable) {
     const name = parts.command;
     fill(byId("state-title"), el("span", { class: "mono", title: `${position} ${name}` }, position, " ", name));
     let changes = 0;
     const made = parts.map((part) => {
       const row = (one) => {
         const was = before?.get(part.title + "/" + one.key);
-        const changed = before && was !== one.text;
+        const changed = before && comparable(part) && was !== one.text;
         if (changed) changes++;
         const mark = changed ? "ch" : null;
         return [el("dt", { class: mark, title: one.label }, one.label),
           el("dd", { class: mark, data: { key: one.key } }, one.make ? one.make() : linked(one.text), changed && was !== undefined ? el("span", { class: "was" }, linked(was)) : null)];
       };
       const list = el("dl", {}, part.rows.slice(0, FIRST).map(row));
-      for (const one of part.rows.slice(FIRST)) if (before && before.get(part.title + "/" + one.key) !== one.text) changes++;
+      for (const one of part.rows.slice(FIRST)) if (before && comparable(part) && before.get(part.title + "/" + one.key) !== one.text) changes++;
       const more = part.rows.length > FIRST ? chip(`${number(part.rows.length - FIRST)} more`, null, (event) => {
         const shown = list.childElementCount / 2;
         list.append(...part.rows.slice(shown, shown + 500).flatMap(row));
@@ -127,7 +129,7 @@ export class State {
     const kind = ["frame", "submit", "command buffer"][Math.min(position.split(".").length - 1, 2)];
     fill(byId("state-title"), el("span", { class: "mono" }, `${kind} ${position}`));
     const { nodes: [node] } = await api.json(api.path("/tree", { at: position, depth: 1, children: "1-1" }), { signal });
-    const rows = [["submits", node.submits], ["command buffers", node.buffers], ["render passes", node.passes], ["draws", node.draws], ["dispatches", node.dispatches], ["ray traces", node.traces],
+    const rows = [["submits", node.submits], ["buffers", node.buffers], ["passes", node.passes], ["draws", node.draws], ["dispatches", node.dispatches], ["ray traces", node.traces],
       ["transfers", node.transfers], ["others", node.others], ["commands", node.commands]].filter(([, value]) => value);
     const made = [el("details", { class: "part", open: true }, el("summary", {}, "In it", dim(node.object ? linked(node.object) : "")),
       rows.length ? el("dl", {}, rows.map(([label, value]) => [el("dt", {}, label), el("dd", {}, number(value))])) : el("div", { class: "tools dim" }, `This ${kind} draws nothing, and has no commands.`))];
@@ -199,11 +201,15 @@ export function describe(state, { info, shaders, pass }) {
 const STAGE = /^VK_SHADER_STAGE_(.*)_BIT(_\w+)?$/;
 const stageName = (stage) => (STAGE.exec(stage)?.[1] ?? stage).toLowerCase().replaceAll("_", " ");
 
+const ORDER = ["VERTEX", "TESSELLATION_CONTROL", "TESSELLATION_EVALUATION", "TASK", "MESH", "GEOMETRY", "FRAGMENT"];
+
 function pipelineRows(state, bound, info, shaders, row) {
   const rows = [];
   if (bound.pipeline) rows.push(row("pipeline", "pipeline", bound.pipeline));
-  for (const { hash, stages, names } of shaders ?? [])
-    for (const { stage, entry } of stages.slice(0, 8)) rows.push(row(stage, stageName(stage), `${hash} ${entry}`, () => [shaderLink(hash), ` ${entry}`, names[0] ? dim(` ${names[0]}`) : null]));
+  const code = (shaders ?? []).flatMap(({ hash, stages, names }) => stages.slice(0, 8).map((one) => ({ ...one, hash, names })))
+    .sort((a, b) => ORDER.indexOf(STAGE.exec(a.stage)?.[1]) - ORDER.indexOf(STAGE.exec(b.stage)?.[1]));
+  for (const { hash, stage, entry, names } of code)
+    rows.push(row(stage, stageName(stage), `${hash} ${entry}`, () => [shaderLink(hash), ` ${entry}`, names[0] ? dim(` ${names[0]}`) : null]));
   for (const one of state.shaders) rows.push(row(one.stage, stageName(one.stage), String(one.shader)));
   if (!info) return rows;
   const dynamic = new Set(info.pDynamicState?.pDynamicStates ?? []);
@@ -255,8 +261,8 @@ function descriptors(state, bound, part, row) {
 }
 
 function descriptorText({ object, image, layout, offset, range, sampler }) {
-  return [object === undefined ? null : object ?? "VK_NULL_HANDLE", image && image !== object ? `of ${image}` : null, layout ? plain(layout, "VK_IMAGE_LAYOUT_") : null,
-    offset !== undefined ? `at ${number(offset)}, ${range === null ? "to its end" : size(range)}` : null, sampler].filter(Boolean).join(" ");
+  return [image, object === undefined || object === image ? null : object ?? "VK_NULL_HANDLE", offset !== undefined ? `at ${number(offset)}, ${range === null ? "to its end" : size(range)}` : null, sampler,
+    layout && !/SHADER_READ_ONLY/.test(layout) ? plain(layout, "VK_IMAGE_LAYOUT_") : null].filter(Boolean).join(" ");
 }
 
 /** A descriptor with its picture and links. */

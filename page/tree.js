@@ -122,7 +122,7 @@ export class Tree {
       fill(byId("tree-title"), "Commands");
       return this.message(notice(`There is no frame ${number(frame)}`, `The trace has ${count(this.capture.frames.total, "frame")}.`));
     }
-    fill(byId("tree-title"), `Frame ${frame}`, dim(node.draws ? " " + count(node.draws, "draw") : ""));
+    fill(byId("tree-title"), `Frame ${frame}`);
     byId("tree-title").title = counts(node) || "no commands";
     const list = await this.capture.draws(frame);
     list.changed = () => this.rows.refresh();
@@ -299,7 +299,7 @@ export class Tree {
     this.choose(row.dataset.position);
   }
 
-  choose(position) { go({ view: "commands", subject: position }); }
+  choose(position) { go({ view: "commands", subject: position, query: { target: route.query.target === "presented" ? null : route.query.target } }); }
 
   /** The row of what is selected, or -1. */
   get current() {
@@ -376,5 +376,3 @@ export function counts(node) {
   return [["submits", "submit"], ["buffers", "command buffer"], ["passes", "render pass", "render passes"], ["draws", "draw"], ["dispatches", "dispatch", "dispatches"],
     ["traces", "ray trace"], ["transfers", "transfer"], ["commands", "command"]].filter(([key]) => node[key]).map(([key, ...words]) => count(node[key], ...words)).join(", ");
 }
-
-export const isShown = () => route.view === "commands";
