@@ -93,6 +93,8 @@ class Api {
   bytes(path, options) { return this.ask(path, { ...options, as: "bytes" }); }
   /** The address of a blob with the picture. It stays good while the picture is among the last few hundred. */
   picture(path, options) { return this.ask(path, { ...options, as: "picture" }); }
+  /** The same if it is here, or undefined. */
+  pictureHere(path) { return this.pictures.get("picture" + path); }
 
   /** An answer, from the cache if it is there. The same question is asked once at a time, and ended when nobody waits. */
   ask(path, { as, signal, late = false }) {

@@ -2,7 +2,7 @@
 // The frames as a strip of cells: how much each draws, and its picture where one was taken.
 
 import { aborted, api } from "./api.js";
-import { byId, chip, count, el, fill, press } from "./dom.js";
+import { byId, chip, count, el, fill, number } from "./dom.js";
 import { frameOf, go } from "./route.js";
 import { Rows } from "./rows.js";
 import { counts } from "./tree.js";
@@ -64,10 +64,14 @@ export class Film {
     const shot = el("span", { class: "shot" });
     const bar = el("i");
     bar.style.width = `${node ? Math.max(work ? 3 : 0, (100 * work) / this.capture.frames.most) : 0}%`;
-    if (this.taken.has(frame))
-      api.picture(this.taken.get(frame), { late: true }).then((url) => fill(shot, el("img", { src: url, alt: "", draggable: "false" })), () => {});
+    if (this.taken.has(frame)) {
+      const show = (url) => fill(shot, el("img", { src: url, alt: "", draggable: "false", decoding: "sync" }));
+      const here = api.pictureHere(this.taken.get(frame));
+      if (here) show(here);
+      else api.picture(this.taken.get(frame), { late: true }).then(show, () => {});
+    }
     return el("div", { class: "cell", role: "option", "aria-selected": String(frame === this.current), data: { frame }, title: node ? `frame ${frame}: ${counts(node) || "nothing"}` : `frame ${frame}`,
-      "aria-label": `frame ${frame}` }, shot, el("span", { class: "bar" }, bar), String(frame), frame === this.current && work ? ` · ${work}` : "");
+      "aria-label": `frame ${frame}` }, shot, el("span", { class: "bar" }, bar), String(frame), frame === this.current && work ? ` · ${number(work)}` : "");
   }
 
   visible() {

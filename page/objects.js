@@ -10,6 +10,7 @@ import { Rows } from "./rows.js";
 import { descriptor } from "./state.js";
 import { thumb } from "./thumb.js";
 import { pretty } from "./values.js";
+import { Viewer } from "./viewer.js";
 
 const MANY = 60;    // objects of a kind that are named at once
 const USES = 300;
@@ -32,7 +33,7 @@ export class Objects {
     });
   }
 
-  choose(row) { if (this.items[row]) go({ subject: this.items[row].object, query: { offset: null, bytes: null, as: null, stride: null, mip: null, layer: null, channels: null } }); }
+  choose(row) { if (this.items[row]) go({ subject: this.items[row].object, query: { offset: null, bytes: null, as: null, stride: null, mip: null, layer: null, slice: null } }); }
 
   async show(subject, query, lastAt) {
     this.stop?.abort();
@@ -75,6 +76,10 @@ export class Objects {
     this.narrow();
     if (this.all.length === 0) this.message(notice("Nothing", type === "unused" ? "Every object is used." : `No ${type || "object"} lives at ${at}.`));
     else this.message();
+    // Rows of types that have no pictures are lower.
+    const low = type !== "" && type !== "VkImage" && type !== "unused";
+    this.box.classList.toggle("low", low);
+    this.rows.extent = low ? 24 : 34;
     this.rows.set(this.items.length);
   }
 
@@ -115,7 +120,7 @@ export class Drawer {
     });
   }
 
-  close() { go({ query: { object: null, offset: null, bytes: null, as: null, stride: null, mip: null, layer: null, channels: null } }); }
+  close() { go({ query: { object: null, offset: null, bytes: null, as: null, stride: null, mip: null, layer: null, slice: null } }); }
 
   show(object, query, at) {
     const opens = this.box.hidden && object;
@@ -247,41 +252,37 @@ class Texture {
     this.object = facts.object;
     this.at = query.at;
     const info = Object.values(facts.creation?.args ?? {}).find((value) => value?.extent) ?? {};
-    this.about = dim();
-    this.stage = el("div", { class: "stage" });
+    this.viewer = new Viewer("");
     this.origin = el("div", { class: "dim" });
     const select = (name, text, many) => many > 1 ? el("label", {}, `${text} `, el("select", { data: { select: name }, on: { change: (event) => go({ query: { [name]: event.target.value === "0" ? null : event.target.value } }, { replace: true }) } },
       Array.from({ length: Math.min(many, 2048) }, (_, i) => el("option", { value: String(i) }, String(i))))) : null;
     const depth = info.imageType === "VK_IMAGE_TYPE_3D" ? info.extent?.depth ?? 1 : 1;
     this.controls = [select("mip", "level", info.mipLevels ?? 1), select("layer", "layer", info.arrayLayers ?? 1), select("slice", "slice", depth)].filter(Boolean);
-    this.letters = ["rgb", "rgba", "r", "g", "b", "a"].map((name) => chip(name, false, () => go({ query: { channels: name === "rgb" ? null : name } }, { replace: true }), { data: { channels: name } }));
-    this.real = chip("1:1", false, () => { const on = this.real.getAttribute("aria-pressed") !== "true"; this.real.setAttribute("aria-pressed", String(on)); this.image?.classList.toggle("real", on); });
-    box.append(el("details", { class: "part", open: true }, el("summary", {}, "Picture", this.about), el("div", { class: "tools" }, this.controls, this.letters, this.real), el("div", { class: "texture" }, this.stage, this.origin)));
-    inShort(this.object, this.at).then((text) => { this.about.textContent = text; }, () => {});
+    const about = dim();
+    box.append(el("details", { class: "part", open: true }, el("summary", {}, "Picture", about), el("div", { class: "tools" }, this.controls, this.viewer.controls),
+      el("div", { class: "texture" }, this.viewer.box, this.viewer.line, this.origin)));
+    inShort(this.object, this.at).then((text) => { about.textContent = text; }, () => {});
     this.show(query);
   }
 
-  async show({ mip, layer, slice, channels }) {
-    const key = [mip, layer, slice, channels].join();
+  async show({ mip, layer, slice }) {
+    const key = [mip, layer, slice].join();
     if (key === this.key) return;
     this.key = key;
     for (const control of this.controls) { const menu = control.querySelector("select"); menu.value = { mip, layer, slice }[menu.dataset.select] ?? "0"; }
-    for (const letter of this.letters) letter.setAttribute("aria-pressed", String(letter.dataset.channels === (channels ?? "rgb")));
-    const queries = { at: this.at, mip, layer, slice, channels };
+    const queries = { at: this.at, mip, layer, slice };
+    this.viewer.old(true);
     try {
-      const url = await api.picture(api.path(`/images/${this.object}.png`, queries));
-      if (this.key !== key) return;
-      this.image = el("img", { src: url, alt: `${this.object}` });
-      if (this.real.getAttribute("aria-pressed") === "true") this.image.classList.add("real");
-      this.image.addEventListener("load", () => { if (this.image.naturalWidth < 160) this.image.style.width = `${this.image.naturalWidth * Math.floor(256 / this.image.naturalWidth)}px`; }, { once: true });
-      fill(this.stage, this.image);
-      this.stage.dataset.loaded = queries.at;
       const about = await api.json(api.path(`/images/${this.object}`, queries));
-      if (this.key === key) fill(this.origin, `${about.width} × ${about.height} ${plain(about.format, "VK_FORMAT_")}`, about.range ? `, black ${about.range[0]}, white ${about.range[1]}` : "", about.parts.slice(0, 6).map((part) => el("div", {}, origin(part))));
+      const path = (kind, more) => api.path(`/images/${this.object}${kind}`, { ...queries, ...more });
+      if (this.key !== key) return;
+      await this.viewer.show({ ...about, name: about.aspect, key: about.aspect, png: path(".png"), raw: path(".raw"), alpha: /A\d|BC[237]|RGBA|A1_|A8|ASTC/.test(about.format) ? path(".png", { channels: "a" }) : null });
+      this.viewer.box.dataset.loaded = key;
+      fill(this.origin, about.parts.slice(0, 8).map((part) => el("div", {}, origin(part))));
     } catch (error) {
       if (aborted(error) || this.key !== key) return;
       const position = /\b\d+(?:\.\d+){3,}\b/.exec(error.sentence ?? "")?.[0];
-      fill(this.stage, notice("Not from the trace alone", error.sentence ?? String(error), position ? el("div", { class: "chips" }, el("span", {}, "its picture: ", place(position))) : ""));
+      this.viewer.message(notice("Not from the trace alone", error.sentence ?? String(error), position ? el("div", { class: "chips" }, el("span", {}, "its picture: ", place(position))) : ""));
       fill(this.origin);
     }
   }

@@ -100,9 +100,9 @@ async function open(found) {
     byId("facts").title = [info.program, info.recorded_on?.driver, `Vulkan ${info.recorded_on?.api_version}`, info.stopped].filter(Boolean).join("\n");
     if (info.complete === false) api.watchers.incomplete(info.stopped ?? "the trace is incomplete");
     for (const id of ["film-strip", "tree", "object-list", "shader-list"]) byId(id).replaceWith(byId(id).cloneNode(false));
-    Object.assign(parts, { capture, film: new Film(capture, info), tree: new Tree(capture), picture: parts.picture ?? new Picture(capture), state: parts.state ?? new State(capture), objects: new Objects(capture),
+    Object.assign(parts, { capture, film: new Film(capture, info), tree: new Tree(capture), picture: parts.picture ?? new Picture(), state: parts.state ?? new State(capture), objects: new Objects(capture),
       shaders: new Shaders(), drawer: parts.drawer ?? new Drawer(), search: parts.search ?? new Search() });
-    parts.picture.capture = parts.state.capture = capture;
+    parts.state.capture = capture;
     parts.picture.wanted = parts.state.at = "";
     return true;
   } catch (error) {
@@ -136,7 +136,7 @@ function listen() {
     if (!link || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     const { object, extra, at, shader, line, view, type, when } = link.dataset;
-    const clean = { offset: null, bytes: null, as: null, stride: null, mip: null, layer: null, channels: null };
+    const clean = { offset: null, bytes: null, as: null, stride: null, mip: null, layer: null, slice: null };
     if (object && route.view === "commands") go({ query: { ...clean, object, ...JSON.parse(extra ?? "{}") } });
     else if (object) go({ view: "objects", subject: object, query: { at: route.query.at ?? last.at, type: route.view === "objects" ? route.query.type : null, ...JSON.parse(extra ?? "{}") } }, { fresh: true });
     else if (at) go({ view: "commands", subject: at, query: { ...clean, object: null, target: null } }, { fresh: route.view !== "commands" });
@@ -159,7 +159,7 @@ function key(event) {
   const frame = (by) => { if (commands) parts.film.step(by); };
   const acts = { "/": () => byId("search-text").focus(), "?": () => byId("keys").showModal(), Escape: () => { if (!byId("drawer").hidden) parts.drawer.close(); } };
   if (commands) Object.assign(acts, { n: () => stepDraw(1), p: () => stepDraw(-1), "[": () => frame(-1), "]": () => frame(1), ArrowLeft: () => frame(-1), ArrowRight: () => frame(1),
-    b: () => parts.picture.toggleBefore(), f: () => parts.picture.flip(), 1: () => parts.picture.toggleSize() });
+    b: () => parts.picture.toggleBefore(), f: () => parts.picture.viewer.flip(), 1: () => parts.picture.viewer.toggleSize() });
   if (event.key.startsWith("Arrow") && event.target.closest("[role=separator], [role=listbox]:not(#film-strip), summary")) return;
   if (!acts[event.key]) return;
   event.preventDefault();

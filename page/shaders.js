@@ -21,7 +21,7 @@ export class Shaders {
     fill(byId("shader-tools"), this.text);
     this.box.addEventListener("click", (event) => { const row = event.target.closest("[data-row]"); if (row) this.choose(Number(row.dataset.row)); });
     this.box.addEventListener("keydown", (event) => {
-      const now = this.items.findIndex(({ hash }) => hash.startsWith(this.selected || "-"));
+      const now = this.items.findIndex((item) => this.isChosen(item));
       const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: this.items.length - 1 }[event.key];
       if (to === undefined) return;
       event.preventDefault();
@@ -30,12 +30,15 @@ export class Shaders {
     });
   }
 
+  isChosen({ hash, line }) { return Boolean(this.selected) && hash.startsWith(this.selected) && (line === undefined || String(line) === this.at); }
+
   choose(row) { const item = this.items[row]; if (item) go({ subject: item.hash, query: { line: item.line ?? null } }); }
 
   async show(hash, query) {
     this.stop?.abort();
     const { signal } = (this.stop = new AbortController());
     this.selected = hash;
+    this.at = query.line ?? "";
     if (document.activeElement !== this.text) this.text.value = query.search ?? "";
     this.glsl.setAttribute("aria-pressed", String(query.glsl === "1"));
     await Promise.all([this.list(query, signal), this.code(hash, query, signal)].map((work) => work.catch((error) => {
@@ -60,7 +63,7 @@ export class Shaders {
     if (this.items.length) this.message();
     else this.message(notice(search ? "No line has that" : "No shaders", search ? "The search looks at the text of all shaders, their names and entry points." : "The trace makes none."));
     this.rows.set(this.items.length);
-    const row = this.items.findIndex((item) => item.hash.startsWith(this.selected || "-"));
+    const row = this.items.findIndex((item) => this.isChosen(item));
     if (row >= 0) this.rows.reveal(row);
   }
 
@@ -75,7 +78,7 @@ export class Shaders {
     const more = "line" in item ? [dim(item.line ? `:${item.line}` : ""), el("span", { class: "what" }, item.text)]
       : [el("span", { class: "what" }, [...new Set(item.stages.map(({ stage }) => plain(stage, "VK_SHADER_STAGE_").toLowerCase()))].join(", ") || item.code), item.names[0] ? el("span", { class: "label" }, item.names[0]) : null,
         el("span", { class: "t" }, count(item.pipelines.length, "pipeline"), " · ", size(item.bytes))];
-    return el("div", { class: "row", role: "option", "aria-selected": String(item.hash.startsWith(this.selected || "-")), data: { listed: item.hash } }, el("span", {}, item.hash.slice(0, 8)), more);
+    return el("div", { class: "row", role: "option", "aria-selected": String(this.isChosen(item)), data: { listed: item.hash } }, el("span", {}, item.hash.slice(0, 8)), more);
   }
 
   async code(hash, { glsl, line }, signal) {

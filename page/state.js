@@ -11,6 +11,7 @@ import { flatten, pretty } from "./values.js";
 
 const FIRST = 100;   // rows of a part that are there at once
 const CALLS = 200;
+const SOON_MS = 150;
 
 export class State {
   constructor(capture) {
@@ -67,17 +68,26 @@ export class State {
     const options = { signal };
     const parts = await this.parts(position, options);
     signal.throwIfAborted();
-    const scroll = this.box.scrollTop;
-    this.draw(position, parts, null, null);
-    this.box.scrollTop = scroll;
-    const other = this.held && this.held !== position ? this.held : (await this.capture.neighbour(position, -1))?.position;
-    if (!other) return;
-    const before = await this.parts(other, options);
+    const compared = this.compared(position, options);
+    compared.catch(() => {});
+    // What it is compared with is often here already; then nothing flickers.
+    const soon = await Promise.race([compared, new Promise((go) => setTimeout(go, SOON_MS))]);
     signal.throwIfAborted();
+    const scroll = this.box.scrollTop;
+    if (!soon?.parts) this.draw(position, parts, null, null);
+    this.box.scrollTop = scroll;
+    const { other, parts: before } = await compared;
+    signal.throwIfAborted();
+    if (!before) return;
     // Parameters of another command say nothing about this one's.
     const comparable = (part) => part.title !== "Parameters" || before.command === parts.command;
     this.draw(position, parts, new Map(before.filter(comparable).flatMap((part) => part.rows.map((row) => [part.title + "/" + row.key, row.text]))), other, comparable);
     this.box.scrollTop = scroll;
+  }
+
+  async compared(position, options) {
+    const other = this.held && this.held !== position ? this.held : (await this.capture.neighbour(position, -1))?.position;
+    return { other, parts: other ? await this.parts(other, options) : null };
   }
 
   async parts(position, options) {

@@ -17,11 +17,17 @@ const observer = new IntersectionObserver((entries) => {
 /** What was uploaded into an image at a position. Images that a command computed have no picture without a replay. */
 export function thumb(image, at) {
   const box = el("span", { class: "thumb", data: { thumb: image } });
+  const path = api.path(`/images/${image}.png`, { at });
+  const show = (url) => fill(box, el("img", { src: url, alt: "", decoding: "sync" }));
+  const here = api.pictureHere(path);
+  if (here) {
+    show(here);
+    return box;
+  }
   waiting.set(box, async () => {
-    const path = api.path(`/images/${image}.png`, { at });
     try {
       if (none.has(path)) throw none.get(path);
-      fill(box, el("img", { src: await api.picture(path, { late: true }), alt: "" }));
+      show(await api.picture(path, { late: true }));
     } catch (error) {
       if (none.size < 5000) none.set(path, error);
       box.classList.add("none");
