@@ -19,6 +19,7 @@ FULL = {
     "bench/": "workloads run to their end",
     "bounded/": "the most memory that a process had, which other processes may change",
     "(matrix|planner|verify/all|trees/each|states/each|experiments/each|after/each|transforms/each|shaders/each)/": "every program in one more way",
+    "find/(dynamic-libraries|nested)$": "find/modern finds nearly all that they have",
     ".*swiftshader": "a second driver, from a package that the gate does not install",
     "(trim|draws|parts)/validate|trim/(validate-gpu|gpu)/": "cut/ cuts the same programs",
     "(trim|parts)/cut/(?!null/|(triangle|compute|depth|modern|queues|descriptors|churn)$)": "every program in one more way",

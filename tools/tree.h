@@ -21,6 +21,11 @@ struct lap_tree_printer {
     uint64_t children;             /* of the position; for the end */
 };
 
+/* "render pass". */
+const char *lap_tree_kind(enum tree_kind kind);
+/* enum gen_handle_type of its object; GEN_HANDLE_NONE: it has none. */
+uint32_t lap_tree_object_type(enum tree_kind kind);
+
 /* user: the printer. */
 enum lap_status lap_tree_text(void *user, const struct tree_node *node) LAP_MUST_CHECK;
 void lap_tree_text_end(struct lap_tree_printer *printer); /* on stderr: the children, or the sum of a whole trace */

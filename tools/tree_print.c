@@ -12,7 +12,17 @@
 #define DIM_COLOUR   "\033[2m"
 #define NO_COLOUR    "\033[0m"
 
-static uint32_t object_type(enum tree_kind kind)
+const char *lap_tree_kind(enum tree_kind kind)
+{
+    static const char *const kinds[] = {
+        [TREE_FRAME] = "frame",      [TREE_SUBMIT] = "submit", [TREE_BUFFER] = "command buffer",
+        [TREE_PASS] = "render pass", [TREE_LABEL] = "label",   [TREE_EXECUTION] = "execution",
+        [TREE_COMMAND] = "command"};
+
+    return kinds[kind];
+}
+
+uint32_t lap_tree_object_type(enum tree_kind kind)
 {
     switch (kind) {
     case TREE_SUBMIT:
@@ -78,7 +88,7 @@ static void print_name(const struct lap_tree_printer *printer, const struct tree
         fputs("frame", out);
     if (!node->object)
         return;
-    lap_text_handle(object_type(node->kind), node->object, handle);
+    lap_text_handle(lap_tree_object_type(node->kind), node->object, handle);
     fprintf(out, "%s%s", node->text ? " " : "", handle);
 }
 
@@ -127,11 +137,6 @@ void lap_tree_text_end(struct lap_tree_printer *printer)
 
 /* ---- JSON ---- */
 
-static const char *const kinds[] = {
-    [TREE_FRAME] = "frame",      [TREE_SUBMIT] = "submit", [TREE_BUFFER] = "command buffer",
-    [TREE_PASS] = "render pass", [TREE_LABEL] = "label",   [TREE_EXECUTION] = "execution",
-    [TREE_COMMAND] = "command"};
-
 static void put_counts(FILE *out, const struct position_counts *counts)
 {
     fprintf(out,
@@ -171,10 +176,10 @@ enum lap_status lap_tree_json(void *user, const struct tree_node *node)
     if (!first)
         close_to(printer, depth);
     fprintf(printer->out, "%s{\"position\": \"%s\", \"kind\": \"%s\", \"name\": ", first ? "" : ", ",
-            position_text(&node->position, text), kinds[node->kind]);
+            position_text(&node->position, text), lap_tree_kind(node->kind));
     lap_text_put_json(printer->out, node->text);
     if (node->object)
-        lap_text_handle(object_type(node->kind), node->object, text);
+        lap_text_handle(lap_tree_object_type(node->kind), node->object, text);
     fputs(", \"object\": ", printer->out);
     lap_text_put_json(printer->out, node->object ? text : NULL);
     fprintf(printer->out, ", \"submits\": %" PRIu64 ", \"buffers\": %" PRIu64 ", ", node->submits, node->buffers);

@@ -28,6 +28,8 @@ struct functions {
     PFN_vkSetDebugUtilsObjectNameEXT set_name;
     PFN_vkCmdBeginDebugUtilsLabelEXT begin_label;
     PFN_vkCmdEndDebugUtilsLabelEXT end_label;
+    PFN_vkCmdInsertDebugUtilsLabelEXT insert_label;
+    PFN_vkQueueInsertDebugUtilsLabelEXT insert_queue_label;
 };
 
 struct renderer {
@@ -95,6 +97,10 @@ static void load(struct renderer *r)
     vk->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)vkGetInstanceProcAddr(instance, "vkSetDebugUtilsObjectNameEXT");
     vk->begin_label = (PFN_vkCmdBeginDebugUtilsLabelEXT)vkGetInstanceProcAddr(instance, "vkCmdBeginDebugUtilsLabelEXT");
     vk->end_label = (PFN_vkCmdEndDebugUtilsLabelEXT)vkGetInstanceProcAddr(instance, "vkCmdEndDebugUtilsLabelEXT");
+    vk->insert_label =
+        (PFN_vkCmdInsertDebugUtilsLabelEXT)vkGetInstanceProcAddr(instance, "vkCmdInsertDebugUtilsLabelEXT");
+    vk->insert_queue_label =
+        (PFN_vkQueueInsertDebugUtilsLabelEXT)vkGetInstanceProcAddr(instance, "vkQueueInsertDebugUtilsLabelEXT");
 }
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
@@ -533,7 +539,13 @@ static void run_frame(struct renderer *r, uint32_t frame)
     record_rendering(r, drawing, secondaries);
     if (r->vk.end_label)
         r->vk.end_label(drawing);
+    label.pLabelName = "all four are drawn";
+    if (r->vk.insert_label)
+        r->vk.insert_label(drawing, &label);
     CHECK_VK(vkEndCommandBuffer(drawing));
+    label.pLabelName = "four are submitted";
+    if (r->vk.insert_queue_label)
+        r->vk.insert_queue_label(app->queue, &label);
     submit(r, upload, drawing, first);
 
     const uint64_t last = first + 2;

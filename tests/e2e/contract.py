@@ -89,6 +89,7 @@ def an_output_that_can_not_be_made_is_reported_once(context: Context) -> None:
 def a_missing_file_is_exit_status_3(context: Context) -> None:
     for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["shaders"], ["state", "--at", "1"], ["uses", "--unused"], ["image", "--after", "1.1.1.1", "-o", "shot"], ["repair"]):
         one_sentence(context.run([context.program("lapilli"), *command, "no-such.lapilli"], expect=3).err)
+    one_sentence(context.run([context.program("lapilli"), "find", "no-such.lapilli", "text"], expect=3).err)
 
 
 @case
@@ -99,6 +100,7 @@ def a_file_that_is_no_trace_is_exit_status_3(context: Context) -> None:
                     ["trim", "--draw", "1.1.1.1", "-o", "new"], ["compress", "-o", "new"], ["repair"]):
         for name in ("a.lapilli", "b.lapilli", "."):
             one_sentence(context.run([context.program("lapilli"), *command, name], expect=3).err)
+            one_sentence(context.run([context.program("lapilli"), "find", name, "text"], expect=3).err)
 
 
 @case
@@ -110,6 +112,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["compress", "-o", "g", "--level", "99", "f"], ["capture", "--screenshot", "5-3", "--", "true"],
                     ["replay", "--screenshot", "1,", "f"], ["check"], ["check", "--no-such-option", "f"], ["replay", "--json", "f"],
                     ["tree"], ["tree", "--at", "0", "f"], ["tree", "--at", "1.x", "f"], ["tree", "--depth", "0", "f"], ["tree", "--children", "2-1", "f"], ["tree", "--all", "--quick", "f"], ["draws"], ["draws", "--at", "1", "--frames", "1", "f"], ["draws", "--state", "f"], ["draws", "--rows", "0", "f"],
+                    ["find", "f"], ["find", "f", "a", "b"], ["find", "f", ""], ["find", "--limit", "0", "f", "a"], ["find", "--limit", "1x", "f", "a"],
                     ["shaders"], ["shaders", "f", "12x4"], ["shaders", "f", "123"], ["shaders", "--search", "", "f"], ["shaders", "--search", "a", "f", "1234"], ["shaders", "-o", "g", "f"],
                     ["shaders", "-o", "g", "--json", "f", "1234"], ["shaders", "--glsl", "f"], ["shaders", "--ignore-case", "f"], ["shaders", "--pipeline", "1", "f"],
                     ["state", "f"], ["state", "--at", "0", "f"], ["state", "--diff", "1", "f"], ["state", "--at", "1", "--diff", "1", "2", "f"], ["uses", "f"], ["uses", "--unused", "f", "VkBuffer:1"],
@@ -126,7 +129,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
-                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["image", "--help"], ["compress", "--help"], ["repair", "--help"]):
+                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["image", "--help"], ["compress", "--help"], ["repair", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     check(context.run([context.program("lapilli"), "--version"]).out.strip() != "", "no version")
@@ -487,7 +490,7 @@ def output_that_can_not_be_written_is_exit_status_1(context: Context) -> None:
     for way in ([], ["stdbuf", "-oL"]):  # line by line the write that fails is not the last one
         for command in (["lapilli-replay", "--verify", "--quiet", "--present", "off", "out.lapilli"], ["lapilli-replay", "--check", "--json", "out.lapilli"],
                         ["lapilli-info", "out.lapilli"], ["lapilli-info", "--json", "out.lapilli"], ["lapilli-print", "out.lapilli"],
-                        ["lapilli-tree", "out.lapilli"], ["lapilli-tree", "--json", "out.lapilli"], ["lapilli-draws", "out.lapilli"], ["lapilli-draws", "--json", "--state", "out.lapilli"],
+                        ["lapilli-tree", "out.lapilli"], ["lapilli-tree", "--json", "out.lapilli"], ["lapilli-draws", "out.lapilli"], ["lapilli-draws", "--json", "--state", "out.lapilli"], ["lapilli-find", "out.lapilli", "VkDevice:1"],
                         ["lapilli-shaders", "out.lapilli"], ["lapilli-shaders", "--json", "out.lapilli"],
                         ["lapilli-state", "--at", "1", "out.lapilli"], ["lapilli-state", "--at", "1", "--json", "out.lapilli"], ["lapilli-uses", "out.lapilli", "VkDevice:1"],
                         ["lapilli-uses", "--unused", "out.lapilli"], ["lapilli-repair", "--json", "out.lapilli"],

@@ -160,9 +160,9 @@ def rights_are_given_up_before_the_trace_is_opened(context: Context) -> None:
         raise Skip("strace is not installed")
     context.capture([context.app("headless")])
     needs_sandbox(context)
-    objects = {"lapilli-memory": ["VkBuffer:1"]}
+    objects = {"lapilli-memory": ["VkBuffer:1"], "lapilli-find": ["Draw"]}
     for command in (["lapilli-replay", "--present", "headless"], ["lapilli-replay", "--check"], ["lapilli-info"], ["lapilli-print"], ["lapilli-tree"],
-                    ["lapilli-draws"], ["lapilli-shaders"], ["lapilli-state", "--at", "1"], ["lapilli-uses", "--unused"], ["lapilli-image", "--after", "1", "-o", "shot"], ["lapilli-memory", "--at", "1", "--parts"],
+                    ["lapilli-draws"], ["lapilli-find"], ["lapilli-shaders"], ["lapilli-state", "--at", "1"], ["lapilli-uses", "--unused"], ["lapilli-image", "--after", "1", "-o", "shot"], ["lapilli-memory", "--at", "1", "--parts"],
                     ["lapilli-compress", "-o", "new"], ["lapilli-compress", "--in-place", "--sandbox=on"]):
         done = context.run(["strace", "-f", "-o", "calls", "-e", "trace=openat,seccomp,landlock_restrict_self", context.program(command[0]), *command[1:], "out.lapilli", *objects.get(command[0], ())])
         lines = (context.folder / "calls").read_text().splitlines()

@@ -32,6 +32,7 @@ int info_main(int argc, char **argv);
 int print_main(int argc, char **argv);
 int tree_main(int argc, char **argv);
 int draws_main(int argc, char **argv);
+int find_main(int argc, char **argv);
 int shaders_main(int argc, char **argv);
 int state_main(int argc, char **argv);
 int uses_main(int argc, char **argv);
@@ -45,11 +46,12 @@ const lap_shader_text_fn lap_shader_spirv = NULL, lap_shader_glsl = NULL;
 
 static char new_file[40]; /* of compress, in the folder where this runs */
 
-enum program { INFO, INFO_JSON, PRINT, PRINT_JSON, TREE, DRAWS, SHADERS, STATE, USES, CHECK, COMPRESS };
+enum program { INFO, INFO_JSON, PRINT, PRINT_JSON, TREE, DRAWS, FIND, SHADERS, STATE, USES, CHECK, COMPRESS };
 
 static const struct {
     int (*main)(int argc, char **argv);
     const char *arguments[MOST_ARGUMENTS];
+    const char *behind; /* the trace; NULL: nothing */
 } programs[DAMAGE_PROGRAMS] = {
     [INFO] = {info_main, {"lapilli-info"}},
     [INFO_JSON] = {info_main, {"lapilli-info", "--json"}},
@@ -57,6 +59,7 @@ static const struct {
     [PRINT_JSON] = {print_main, {"lapilli-print", "--json"}},
     [TREE] = {tree_main, {"lapilli-tree", "--color=never", "--depth=99"}},
     [DRAWS] = {draws_main, {"lapilli-draws", "--json", "--state"}},
+    [FIND] = {find_main, {"lapilli-find", "--limit=99999"}, "e"},
     [SHADERS] = {shaders_main, {"lapilli-shaders", "--json"}},
     [STATE] = {state_main, {"lapilli-state", "--color=never", "--at=1"}},
     [USES] = {uses_main, {"lapilli-uses", "--unused"}},
@@ -64,8 +67,9 @@ static const struct {
     [COMPRESS] = {compress_main, {"lapilli-compress", "--sandbox=off", "--quiet", "--level", "1", "-o", new_file}},
 };
 
-const char *const damage_program_names[DAMAGE_PROGRAMS] = {
-    "info", "info --json", "print", "print --json", "tree", "draws", "shaders", "state", "uses", "check", "compress"};
+const char *const damage_program_names[DAMAGE_PROGRAMS] = {"info",  "info --json", "print", "print --json",
+                                                           "tree",  "draws",       "find",  "shaders",
+                                                           "state", "uses",        "check", "compress"};
 
 /* Exit statuses of all of them, and of lapilli check. */
 enum { GOOD, FAILED, USAGE, NO_TRACE, INCOMPLETE };
@@ -140,7 +144,7 @@ static bool start_anew(int fd)
 /* Into caught.now and caught.said. */
 static const char *run(enum program program, const char *extra, const uint8_t *data, size_t bytes)
 {
-    const char *argv[MOST_ARGUMENTS + 3];
+    const char *argv[MOST_ARGUMENTS + 4];
     int argc = 0, from = caught.out;
 
     while (argc < (int)MOST_ARGUMENTS && programs[program].arguments[argc]) {
@@ -150,6 +154,8 @@ static const char *run(enum program program, const char *extra, const uint8_t *d
     if (extra)
         argv[argc++] = extra;
     argv[argc++] = forge_place(data, bytes);
+    if (programs[program].behind)
+        argv[argc++] = programs[program].behind;
     argv[argc] = NULL;
     unlink(new_file);
     if (!start_anew(caught.out) || !start_anew(caught.err))

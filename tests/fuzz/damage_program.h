@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * damage_program: runs the programs that read a trace and play none (lapilli info, print, tree, draws, state, uses,
- * check, compress)
- * on a damaged one, and judges what they said. They are called, not started. One thread.
+ * damage_program: runs the programs that read a trace and play none (lapilli info, print, tree, draws, find, shaders,
+ * state, uses, check, compress) on a damaged one, and judges what they said. They are called, not started. One thread.
  *
  * Each has to end by itself with an exit status that its help names, and give back what it took. What it says of the
  * trace is right up to the damage, and either it tells the damage with its place in the file, or what it says is all as
@@ -16,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DAMAGE_PROGRAMS 11u
+#define DAMAGE_PROGRAMS 12u
 extern const char *const damage_program_names[DAMAGE_PROGRAMS];
 
 enum damage_result { DAMAGE_SAME, DAMAGE_SHORTER, DAMAGE_REFUSED, DAMAGE_UNSEEN, DAMAGE_RESULTS };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lapilli print, info, tree, draws, shaders, state, memory and uses, as text and as JSON, of a whole trace, and of one
- * with calls in flight in its tail file (tests/fuzz/tail.h says what such an input is). */
+/* lapilli print, info, tree, draws, find, shaders, state, memory and uses, as text and as JSON, of a whole trace, and
+ * of one with calls in flight in its tail file (tests/fuzz/tail.h says what such an input is). */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +27,7 @@ int memory_main(int argc, char **argv);
 /* Without SPIRV-Tools and SPIRV-Cross, which have fuzz tests of their own. */
 const lap_shader_text_fn lap_shader_spirv = NULL, lap_shader_glsl = NULL;
 int uses_main(int argc, char **argv);
+int find_main(int argc, char **argv);
 
 /* Instead of lap_calls_enter_sandbox: libFuzzer writes what it finds. */
 void stay_outside(void);
@@ -90,6 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
                                       {info_main, {"--json"}, NULL},
                                       {tree_main, {"--depth=99"}, NULL},
                                       {tree_main, {"--json", "--depth=99"}, NULL},
+                                      {tree_main, {"--json", "--all", "--depth=99"}, NULL},
+                                      {tree_main, {"--all", "--at=1.1.1", "--children=2-5"}, NULL},
                                       {draws_main, {"--no-header"}, NULL},
                                       {draws_main, {"--json", "--state"}, NULL},
                                       {shaders_main, {"--no-header"}, NULL},
@@ -107,6 +110,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
                                       {state_main, {"--at=1"}, "VkDescriptorSet:1"},
                                       {memory_main, {"--at=1"}, "VkBuffer:1"},
                                       {memory_main, {"--json", "--at=1.1.1.5"}, "VkBuffer:2"},
+                                      {find_main, {"--limit=99999"}, "e"},
+                                      {find_main, {"--json"}, "1.1.1.5"},
                                       {uses_main, {"--unused"}, NULL},
                                       {uses_main, {"--unused", "--json"}, NULL},
                                       {uses_main, {"--bindings"}, "VkDeviceMemory:1"},
@@ -121,7 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
     /* 2: the trace has no such position or object. */
     FUZZ_CHECK(code == 0 || code == 3 || code == 4 ||
-               (code == 2 && (way->program == state_main || way->program == memory_main ||
+               (code == 2 && (way->program == tree_main || way->program == state_main || way->program == memory_main ||
                               way->program == shaders_main || way->program == uses_main)));
     if (list && path)
         tail_remove();

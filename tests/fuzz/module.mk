@@ -24,7 +24,7 @@ $(addprefix $(BUILD)/targets/,decoder edit print trim): $(TOOL_COMMON) $(INSPECT
 $(BUILD)/targets/trim: $(SLICE)
 $(BUILD)/targets/route: $(call object,server/route.c server/routes.c)
 $(addprefix $(BUILD)/targets/,settings): $(REPLAYER) $(call object,layer/core/options.c)
-$(BUILD)/targets/print: $(call object,$(patsubst %,tests/fuzz/%_main.c,print info tree draws shaders state memory uses))
+$(BUILD)/targets/print: $(call object,$(patsubst %,tests/fuzz/%_main.c,print info tree draws find shaders state memory uses))
 $(BUILD)/targets/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_FORGE) $(COMMON)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -40,7 +40,7 @@ $(BUILD)/obj/tests/fuzz/player.o: replayer/play/player.c | $(GEN_STAMP)
 
 # Every damage to a trace, which is replayed and given to the programs that read one (tests/torture.py).
 DAMAGE := $(BUILD)/tests/fuzz/damage
-DAMAGE_OBJECTS := $(patsubst %,$(BUILD)/obj/tests/fuzz/%.o,damage damage_change damage_program player info_main print_main tree_main draws_main shaders_main state_main uses_main compress_main replay_main)
+DAMAGE_OBJECTS := $(patsubst %,$(BUILD)/obj/tests/fuzz/%.o,damage damage_change damage_program player info_main print_main tree_main draws_main find_main shaders_main state_main uses_main compress_main replay_main)
 $(DAMAGE): $(DAMAGE_OBJECTS) $(call object,tests/fuzz/forge.c) $(filter-out %/replayer/play/player.o,$(REPLAYER)) $(TOOL_COMMON) $(FUZZ_DRIVER) \
 		$(COMMON)
 	@mkdir -p $(@D)
