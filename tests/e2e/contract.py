@@ -129,7 +129,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
-                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["image", "--help"], ["compress", "--help"], ["repair", "--help"]):
+                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["image", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     check(context.run([context.program("lapilli"), "--version"]).out.strip() != "", "no version")
@@ -151,6 +151,13 @@ def the_documented_options_are_those_of_help(context: Context) -> None:
         check(bool(shown) or verb == "compare-checks", f"{verb}: --help prints no options")
         check(shown <= named, f"{verb}: docs/cli.md lacks {sorted(shown - named)}")
         check(tabled <= shown, f"{verb}: --help lacks {sorted(tabled - shown)}")
+
+
+@case
+def the_documented_paths_are_those_of_the_server(context: Context) -> None:
+    """docs/server.md has the table that lapilli serve --routes prints."""
+    table = context.run([context.program("lapilli"), "serve", "--routes"]).out
+    check(table.count("\n") > 20 and f"\n{table}\n" in (context.root / "docs/server.md").read_text(encoding="utf-8"), table)
 
 
 @case
