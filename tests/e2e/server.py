@@ -1,0 +1,463 @@
+# SPDX-License-Identifier: MIT
+"""lapilli serve: its answers are what the verbs print, requests of strangers change nothing, and whatever becomes of a worker,
+a client or a file, the others have their answers."""
+
+from __future__ import annotations
+
+import fcntl
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from email.message import Message
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+from e2e.cases import Cases, Context, Failure, Program, Skip, check, children_of, patience, prepare, programs
+
+SECONDS = 60
+CLIENTS = 200
+HALF_OPEN = 100
+STATUSES = {0: 200, 4: 200, 2: 404, 3: 422, 5: 501}  # of exit codes
+CACHE_MIB = 8
+MOST_MIB = 64  # that the server has in memory: its cache, answers under way, and what threads of clients need
+
+CASES = Cases()
+case = CASES.add
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: Message
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    deadline = time.monotonic() + patience(SECONDS)
+    while not (found := condition()):
+        check(time.monotonic() < deadline, f"not in time: {what}")
+        time.sleep(0.01)
+    return found
+
+
+class Server:
+    """lapilli serve at a free port, in a with statement. `folder`: where its programs are, if not in the build folder."""
+
+    def __init__(self, context: Context, *files: str, folder: Path | None = None) -> None:
+        self.context = context
+        with (context.folder / "serve.log").open("w") as log:
+            self.process = subprocess.Popen([(folder or context.build / "bin") / "lapilli-serve", "--listen", "127.0.0.1:0", "--cache", str(CACHE_MIB), "--quiet", *files],
+                                            cwd=context.folder, env=context.environment(), stdout=subprocess.PIPE, stderr=log, text=True)
+        line = self.process.stdout.readline()
+        found = re.fullmatch(r"(http://127\.0\.0\.1:(\d+))/\?token=([0-9a-f]{32})\n", line)
+        if not found:
+            self.process.kill()
+            said = (context.folder / "serve.log").read_text()
+            if "this build has no server" in said:
+                raise Skip(said.strip())
+            raise Failure(f"no address but {line!r}: {said}")
+        self.origin, self.port, self.token, self.url = found[1], int(found[2]), found[3], line.strip()
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind:  # what failed is told, not what follows from it
+            self.process.kill()
+            self.process.wait()
+        else:
+            self.end(signal.SIGTERM)
+
+    def end(self, number: int) -> None:
+        """Nothing is left of it: no process, and no file."""
+        if self.process.poll() is not None:
+            return
+        children = children_of(self.process)
+        self.process.send_signal(number)
+        status = self.process.wait(patience(SECONDS))
+        check(status == 0, f"{signal.Signals(number).name}: exit status {status}\n{(self.context.folder / 'serve.log').read_text()}")
+        check(not [child for child in children if Path(f"/proc/{child}").exists()], "a worker has outlived the server")
+        left = [*(self.context.home / "tmp").iterdir(), *(self.context.home / "run").rglob("serve-*")]
+        check(not left, f"it has left {left}")
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=patience(SECONDS))
+
+    def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience(SECONDS))) as connection:
+            connection.request(method, path, headers={"Authorization": f"Bearer {self.token}", **{name.replace("_", "-"): value for name, value in headers.items()}})
+            response = connection.getresponse()
+            return Answer(response.status, response.headers, response.read())
+
+    def request(self, target: str, *lines: str, method: str = "GET", host: str | None = None, token: str | None = None, body: str = "") -> bytes:
+        """As it is sent. With "" for its host or token: without them."""
+        head = [f"{method} {target} HTTP/1.1", "Connection: close", *lines]
+        for name, given, own in (("Host: ", host, f"127.0.0.1:{self.port}"), ("Authorization: Bearer ", token, self.token)):
+            head += [name + (own if given is None else given)] if given != "" else []
+        return ("\r\n".join(head) + "\r\n\r\n" + body).encode("latin-1")
+
+    def status_of(self, request: bytes) -> int | None:
+        """Of a request as it is sent; None: the connection was closed instead."""
+        with self.connect() as connection:
+            try:
+                connection.sendall(request)
+                answer = connection.makefile("rb").readline()
+            except ConnectionError:
+                answer = b""
+        return int(answer.split()[1]) if answer else None
+
+    def captures(self) -> list[str]:
+        """The paths of all traces."""
+        return [capture["href"] for capture in self.ask("/v1/captures").json["captures"]]
+
+    def work(self) -> list[dict]:
+        return self.ask("/v1/work").json["work"]
+
+    def events(self, path: str) -> Iterator[tuple[str, dict]]:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience(SECONDS))) as connection:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}", "Accept": "text/event-stream"})
+            for block in connection.getresponse().read().decode().split("\n\n")[:-1]:
+                name, data = block.split("\n")
+                yield name.removeprefix("event: "), json.loads(data.removeprefix("data: "))
+
+    def memory_mib(self) -> int:
+        return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())[1]) >> 10
+
+
+# ---- answers
+
+@dataclass
+class Question:
+    route: str
+    path: str  # below the capture
+    words: list[str]  # the verb, and what follows it; FILE is the trace
+    file: str = ""  # that the verb makes, which is the answer; "": it prints it
+
+
+def verb(context: Context, words: list[str], file: str) -> subprocess.CompletedProcess:
+    """Run as the server runs it: by the absolute path of the file."""
+    (context.folder / "files").mkdir(exist_ok=True)
+    return subprocess.run([context.program("lapilli"), *(str(context.folder / file) if word == "FILE" else word for word in words)], cwd=context.folder, env=context.environment(),
+                          capture_output=True, timeout=patience(SECONDS), check=False)
+
+
+def questions(context: Context, file: str) -> Iterator[Question]:
+    """One for each route, and more where its parameters matter, about what the trace has."""
+    draws = [json.loads(line) for line in verb(context, ["draws", "--json", "FILE"], file).stdout.splitlines()]
+    at, last = draws[0]["position"], [draw["position"] for draw in draws if draw["pass"]][-1]
+    objects = re.findall(rb'"(Vk\w+:\d+)"', verb(context, ["state", "--json", "--at", last, "FILE"], file).stdout)
+    some = {name.partition(":")[0]: name for name in map(bytes.decode, sorted(set(objects)))}
+    image, buffer, pipeline = (some.get(kind, f"{kind}:1") for kind in ("VkImage", "VkBuffer", "VkPipeline"))
+    shader = json.loads(verb(context, ["shaders", "--json", "FILE"], file).stdout)["shaders"][0]["hash"]
+    yield Question("info", "info", ["info", "--json", "FILE"])
+    yield Question("tree", "tree", ["tree", "--json", "FILE"])
+    yield Question("tree", "tree?depth=2&at=1&children=1-2", ["tree", "--json", "--depth", "2", "--at", "1", "--children", "1-2", "FILE"])
+    yield Question("draws", "draws?rows=1-2&state=1", ["draws", "--json", "--rows", "1-2", "--state", "FILE"])
+    yield Question("command", f"commands/{at}", ["print", "--json", "--at", at, "FILE"])
+    yield Question("command", "commands/1", ["print", "--json", "--at", "1", "FILE"])
+    yield Question("command", "commands/77777.1", ["print", "--json", "--at", "77777.1", "FILE"])
+    yield Question("bound", f"commands/{last}/state", ["state", "--json", "--at", last, "FILE"])
+    yield Question("objects", f"objects?at={last}&type=VkImage", ["state", "--json", "--at", last, "--type", "VkImage", "FILE"])
+    yield Question("object", f"objects/{pipeline}?at={at}", ["state", "--json", "--at", at, "FILE", pipeline])
+    yield Question("object", f"objects/VkImage:99999?at={at}", ["state", "--json", "--at", at, "FILE", "VkImage:99999"])
+    yield Question("uses", f"objects/{pipeline}/uses", ["uses", "--json", "FILE", pipeline])
+    yield Question("unused", "unused", ["uses", "--json", "--unused", "FILE"])
+    yield Question("difference", f"diff/{at}/{last}", ["state", "--json", "--diff", at, last, "FILE"])
+    yield Question("memory", f"memory/{buffer}?at={last}&offset=4&bytes=64&as=u32", ["memory", "--json", "--at", last, "--as", "u32", "FILE", buffer, "4", "64"])
+    yield Question("image", f"images/{image}?at={last}", ["image", "--json", "-o", "files/picture.png", "--at", last, "FILE", image])
+    yield Question("image_picture", f"images/{image}.png?at={last}", ["image", "--json", "-o", "files/picture.png", "--at", last, "FILE", image], "files/picture.png")
+    yield Question("image_texels", f"images/{image}.raw?at={last}", ["image", "--raw", "-o", "files/picture.raw", "--at", last, "FILE", image], "files/picture.raw")
+    yield Question("shaders", "shaders?search=vec4", ["shaders", "--json", "--search", "vec4", "FILE"])
+    yield Question("shader", f"shaders/{shader}", ["shaders", "--json", "FILE", shader])
+    yield Question("shader_code", f"shaders/{shader}.spv", ["shaders", "-o", "files/code.spv", "FILE", shader], "files/code.spv")
+    yield Question("framebuffer", f"framebuffer/{last}", ["image", "--json", "--quiet", "--raw=also", "-o", "files", "--after", last, "FILE"])
+    for ending in ("png", "raw"):
+        yield Question("framebuffer_picture", f"framebuffer/{last}/color0.{ending}", ["image", "--json", "--quiet", "--raw=also", "-o", "files", "--after", last, "FILE"], f"files/{last}-color0.{ending}")
+    if "vkQueuePresentKHR" in {line["name"] for line in context.print_lines(file)}:
+        yield Question("screenshot", "screenshots/1.png", ["replay", "--quiet", "--present", "headless", "--screenshot-dir", "files", "--screenshot", "1", "FILE"], "files/frame_1.png")
+    yield Question("find", "find?text=vec", ["find", "--json", "FILE", "vec"])
+    yield Question("check", "check", ["replay", "--check", "--json", "FILE"])
+
+
+def check_answer(context: Context, server: Server, capture: str, file: str, question: Question) -> int:
+    """The verb and the server say the same. The status."""
+    made = context.folder / (question.file or "no file")
+    made.unlink(missing_ok=True)
+    done = verb(context, question.words, file)
+    told, status = done.stderr.decode(), STATUSES.get(done.returncode)
+    expected = made.read_bytes() if made.exists() else b"" if question.file else done.stdout
+    if done.returncode == 4 and not expected:
+        status = 422  # nothing could be read
+    answer, where = server.ask(f"{capture}/{question.path}"), f"{file} {question.path}"
+    check(answer.status == status, f"{where}: {answer.status}, but the verb ends with {done.returncode}: {told}\n{answer.body[:500]}")
+    if status != 200:
+        said = answer.json
+        check(said["status"] == status and said["exit"] == done.returncode and said["error"] and said["error"] in told, f"{where}: {said}, but the verb says {told}")
+        return status
+    check(answer.body == expected, f"{where}: {answer.body[:300]} instead of {expected[:300]}")
+    check(("Lapilli-Incomplete" in answer.headers) == (done.returncode == 4), f"{where}: {answer.headers}")
+    again, known = server.ask(f"{capture}/{question.path}"), answer.headers["ETag"]
+    check(again.body == answer.body and again.headers["ETag"] == known and "immutable" in again.headers["Cache-Control"], f"{where}: {again.headers}")
+    kept = server.ask(f"{capture}/{question.path}", If_None_Match=known)
+    check((kept.status, kept.body) == (304, b""), f"{where}: {kept.status} to If-None-Match")
+    return status
+
+
+def answers(program: Program) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        prepare(context, program)
+        record(context, program.command)
+        asked = list(questions(context, "out.lapilli"))
+        with Server(context, "out.lapilli") as server:
+            [capture] = server.captures()
+            links = server.ask(capture).json["links"]
+            check(set(links) == {question.route for question in asked} | {"screenshots", "screenshot"}, f"the server has routes {sorted(links)}")
+            picture = next(question.path for question in asked if question.route == "framebuffer")
+            told = list(server.events(f"{capture}/{picture}"))
+            progress = [data for name, data in told if name == "progress"]
+            check(told[-1] == ("done", {"status": 200}) and bool(progress) and all(part["done"] <= part["all"] for part in progress), f"{told}")
+            fine = sum(check_answer(context, server, capture, "out.lapilli", question) == 200 for question in asked)
+            check(fine >= 20, f"only {fine} of {len(asked)} questions have an answer")
+            if "screenshot" in {question.route for question in asked}:
+                check(server.ask(f"{capture}/screenshots?frames=2-3").json == {"frames": [2, 3]}, "a film has other frames")
+            check(bool(server.ask("/v1/devices").json["gpus"]), "there is no GPU")
+    return run
+
+
+def record(context: Context, command: list[str], file: str = "out.lapilli") -> None:
+    context.run([context.program("lapilli"), "capture", "-o", file, "--", *command])
+
+
+
+# ---- strangers
+
+def strange_requests(server: Server, capture: str, at: str) -> Iterator[tuple[str, bytes, set[int | None]]]:
+    """What it is, the request, and the statuses that may answer it (None: the connection is closed)."""
+    request = server.request
+    info = f"{capture}/info"
+    yield "no token", request(info, token=""), {401}
+    for token in ("", "0" * 32, server.token[:-1], server.token + "0", server.token.upper() + " "):
+        yield f"token {token}", request(info, token=token or "\t"), {401}
+        yield f"token {token} in the query", request(f"{capture}/info?token={urllib.parse.quote(token)}", token=""), {401}
+    yield "a token elsewhere", request(f"/{server.token}", "Cookie: token=" + server.token, token=""), {404}
+    for host in ("evil.example", f"evil.example:{server.port}", "127.0.0.1", f"127.0.0.1:{server.port + 1}", f"127.0.0.1:{server.port}.evil.example", "127.0.0.1:"):
+        yield f"host {host}", request(info, host=host), {403}
+    yield "no host", request(info, host=""), {400, 403}
+    for origin in ("http://evil.example", "null", f"https://127.0.0.1:{server.port}", f"http://127.0.0.1:{server.port}.evil.example", "http://localhost"):
+        yield f"origin {origin}", request(info, f"Origin: {origin}"), {403}
+    for site in ("cross-site", "same-site"):
+        yield site, request(info, f"Sec-Fetch-Site: {site}"), {403}
+    for path in ("/../../etc/passwd", "/..%2f..%2fetc%2fpasswd", "/%2e%2e/%2e%2e/etc/passwd", "/v1/captures/../info", "/v1/captures/%2e%2e", f"{capture}/..", f"{capture}/../../..", "//etc/passwd",
+                 f"{capture}/info/", f"{capture}/framebuffer/{at}/..%2f..%2fx", f"{capture}/framebuffer/{at}/.png", f"{capture}/screenshots/..%2f1.png", "/v1/captures/ffffffffffffffff/info",
+                 "/v1", "/v1/", "/v1/work/x", "/v1/work/18446744073709551617"):
+        yield path, request(path), {400, 404}
+    for path in (f"{capture}/info%00", f"{capture}/%00", f"{capture}/%zz", f"{capture}/%1", f"{capture}/%0d%0a", f"{capture}/shaders/--help", f"{capture}/commands/--help", f"{capture}/objects/-o:1?at={at}",
+                 f"{capture}/info?x=1", f"{capture}/tree?depth=1&depth=2", f"{capture}/tree?depth=-1", f"{capture}/tree?depth=1%00", f"{capture}/tree?depth", f"{capture}/memory/VkBuffer:1", f"{capture}/find?text=" + "x" * 300):
+        yield path, request(path), {400}
+    for path in (f"{capture}/objects/VkImage:{'9' * 60}?at={at}", f"{capture}/commands/{'9' * 60}.1", f"{capture}/commands/%23{'9' * 60}", f"{capture}/draws?rows=1-{'9' * 60}", f"{capture}/tree?depth={'9' * 20}",
+                 f"{capture}/images/VkImage:1?at={at}&mip={'9' * 20}", f"{capture}/memory/VkBuffer:1?at={at}&offset={'9' * 20}", f"{capture}/screenshots?frames={'9' * 20}", f"{capture}/diff/{at}/{'1.' * 150}1"):
+        yield path, request(path), {200, 400, 404}
+    yield "a long path", request(f"{capture}/{'x' * 5000}"), {404, 414}
+    yield "a longer path", request("/" + "x" * 100_000), {None, 400, 413, 414, 431}
+    for method in ("POST", "PUT", "PATCH", "OPTIONS", "TRACE", "CONNECT", "BREW", "get"):
+        yield method, request(info, method=method), {400, 405}
+    yield "a trace is deleted", request(capture, method="DELETE"), {405}
+    yield "the page is deleted", request("/", method="DELETE"), {405}
+    yield "work is ended without a token", request("/v1/work/1", method="DELETE", token=""), {401}
+    yield "a form", request("/v1/work/1", "Content-Length: 5", "Content-Type: text/plain", method="POST", body="x=y&z"), {400, 405}
+    yield "a body", request(info, "Content-Length: 5", body="hello"), {400}
+    yield "a body in pieces", request(info, "Transfer-Encoding: chunked", body="5\r\nhello\r\n0\r\n\r\n"), {400}
+    yield "two lengths", request(info, "Content-Length: 44", "Transfer-Encoding: chunked", body="0\r\n\r\nGET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"), {400}
+    for length in ("-1", "9" * 40, "x"):
+        yield f"length {length}", request(info, f"Content-Length: {length}"), {None, 400, 413}
+    yield "many headers", request(info, *(f"X-{i}: {i}" for i in range(5000))), {None, 400, 413, 431}
+    yield "a long header", request(info, "X: " + "x" * 100_000), {None, 400, 413, 431}
+    for noise in (b"GET", b"\r\n" * 100 + b"x", b"GET / HTTP/9.9", b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", os.urandom(4096)):
+        yield f"noise {noise[:20]!r}", noise + b"\r\n\r\n", {None, 400, 403, 404, 405, 431, 505}
+
+
+@case
+def requests_of_strangers_change_nothing(context: Context) -> None:
+    record(context, [context.app("modern")])
+    at = json.loads(verb(context, ["draws", "--json", "FILE"], "out.lapilli").stdout.splitlines()[0])["position"]
+    before = (context.folder / "out.lapilli").stat().st_mtime_ns, sorted(context.folder.iterdir())
+    with Server(context, "out.lapilli") as server:
+        [capture] = server.captures()
+        info = server.ask(f"{capture}/info").body
+        for what, request, statuses in strange_requests(server, capture, at):
+            status = server.status_of(request)
+            check(status in statuses, f"{what}: {status}, not one of {statuses}")
+        check(server.captures() == [capture] and server.ask(f"{capture}/info").body == info, "the answers have changed")
+        check(server.ask("/", Origin=server.origin, Sec_Fetch_Site="same-origin").status == 200, "the page's own requests are refused")
+        check(((context.folder / "out.lapilli").stat().st_mtime_ns, sorted({*context.folder.iterdir()} - {context.folder / "serve.log"})) == before, "there are other files now")
+        check(server.memory_mib() < MOST_MIB, f"the server has {server.memory_mib()} MiB")
+
+
+@case
+def a_crowd_is_answered(context: Context) -> None:
+    """Some connect and say nothing, or half of a request; one reads a byte at a time; many ask the same, and many ask different things."""
+    record(context, [context.app("modern")])
+    packets = [line["ticket"] for line in context.print_lines() if "ticket" in line][:CLIENTS]
+    expected = [verb(context, ["print", "--json", "--at", f"#{packet}", "FILE"], "out.lapilli").stdout for packet in packets[:10]]
+    with Server(context, "out.lapilli") as server, ExitStack() as held, ThreadPoolExecutor(CLIENTS) as clients:
+        [capture] = server.captures()
+        info = verb(context, ["info", "--json", "FILE"], "out.lapilli").stdout
+        for i in range(HALF_OPEN):
+            held.enter_context(server.connect()).sendall(server.request(f"{capture}/info")[:i])
+        slow = held.enter_context(server.connect())
+        slow.sendall(server.request(f"{capture}/commands/1"))
+        read = b"".join(slow.recv(1) for _ in range(500))
+        same = list(clients.map(lambda _: server.ask(f"{capture}/info"), range(CLIENTS)))
+        check(all(answer.body == info for answer in same), f"of {CLIENTS} who asked the same some have {[answer.body[:200] for answer in same if answer.body != info][:3]}")
+        read += b"".join(slow.recv(1) for _ in range(500))
+        different = list(clients.map(lambda packet: server.ask(f"{capture}/commands/%23{packet}"), packets))
+        check([answer.status for answer in different] == [200] * len(packets), f"{[answer.body for answer in different if answer.status != 200][:3]}")
+        check([answer.body for answer in different[:len(expected)]] == expected, "answers have been mixed up")
+        read += slow.makefile("rb").read()
+        check(read.endswith(b"\r\n\r\n" + verb(context, ["print", "--json", "--at", "1", "FILE"], "out.lapilli").stdout), "the slow reader has another answer")
+        check(server.memory_mib() < MOST_MIB, f"the server has {server.memory_mib()} MiB")
+
+
+# ---- workers
+
+class Gate:
+    """Lapilli's programs, of which one waits at its start until the gate is open."""
+
+    def __init__(self, context: Context, name: str) -> None:
+        self.folder, self.list = context.folder / "programs", context.folder / "started"
+        shutil.copytree(context.build / "bin", self.folder)
+        real, lock = self.folder / f"lapilli-{name}.real", context.folder / "gate"
+        (self.folder / f"lapilli-{name}").rename(real)
+        (self.folder / f"lapilli-{name}").write_text(f'#!/bin/sh\necho $$ >> {self.list}\nexec flock --shared --no-fork {lock} {real} "$@"\n')
+        (self.folder / f"lapilli-{name}").chmod(0o755)
+        self.lock = lock.open("w")
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+
+    def open(self) -> None:
+        self.lock.close()
+
+    def started(self) -> list[int]:
+        return [int(number) for number in self.list.read_text().split()] if self.list.exists() else []
+
+
+@case
+def a_worker_that_is_killed_takes_one_answer_with_it(context: Context) -> None:
+    """The same question of many is one worker. It is killed while others are answered, and the next one answers."""
+    record(context, [context.app("modern")])
+    gate = Gate(context, "info")
+    with Server(context, "out.lapilli", folder=gate.folder) as server, ThreadPoolExecutor(20) as clients:
+        [capture] = server.captures()
+        asked = [clients.submit(server.ask, f"{capture}/info") for _ in range(20)]
+        until(lambda: [work["waiting"] for work in server.work()] == [20] and gate.started(), "20 who wait")
+        check(server.ask(f"{capture}/tree").status == 200, "another question is not answered")
+        [worker] = gate.started()
+        os.kill(worker, signal.SIGKILL)
+        for answer in (client.result() for client in asked):
+            check(answer.status == 502 and "Killed" in answer.json["error"], f"{answer}")
+        gate.open()
+        for _ in range(2):
+            check(server.ask(f"{capture}/info").body == verb(context, ["info", "--json", "FILE"], "out.lapilli").stdout, "the next one has another answer")
+        check(len(gate.started()) == 2, f"{len(gate.started())} workers: the second answer is not from the cache")
+
+
+@case
+def a_picture_that_nobody_waits_for_leaves_no_replay(context: Context) -> None:
+    record(context, [context.app("modern")])
+    at = json.loads(verb(context, ["draws", "--json", "FILE"], "out.lapilli").stdout.splitlines()[0])["position"]
+    gate = Gate(context, "replay")
+    with Server(context, "out.lapilli", folder=gate.folder) as server, ThreadPoolExecutor(1) as clients:
+        [capture] = server.captures()
+        path = f"{capture}/framebuffer/{at}"
+        gone = lambda: not server.work() and not children_of(server.process) and not any(Path(f"/proc/{number}").exists() for number in gate.started())
+        for number, accept in enumerate(("*/*", "text/event-stream"), 1):
+            with server.connect() as connection:
+                connection.sendall(server.request(path, f"Accept: {accept}"))
+                until(lambda: len(gate.started()) == number, "a replay")
+            until(gone, "the end of a replay that nobody waits for")
+        asked = clients.submit(server.ask, path)
+        until(lambda: len(gate.started()) == 3, "a replay")
+        [work] = server.work()
+        check(server.ask(f"/v1/work/{work['id']}", "DELETE").status == 200 and asked.result().status == 409, "work that is deleted goes on")
+        until(gone, "the end of a replay that was deleted")
+        check(not [*(context.home / "tmp").glob("lapilli-*/*")], "there are files of pictures that are not")
+        gate.open()
+        check(server.ask(path).status == 200, "the picture can't be had any more")
+
+
+def end_by(number: int) -> Callable[[Context], None]:
+    """While some wait for a replay, others for a turn, and some have said nothing yet."""
+    def run(context: Context) -> None:
+        record(context, [context.app("modern")])
+        draws = [json.loads(line)["position"] for line in verb(context, ["draws", "--json", "FILE"], "out.lapilli").stdout.splitlines()]
+        gate = Gate(context, "replay")
+        with Server(context, "out.lapilli", folder=gate.folder) as server, ExitStack() as held:
+            [capture] = server.captures()
+            for path in (f"{capture}/framebuffer/{at}" for at in draws[:4]):
+                for accept in ("*/*", "text/event-stream"):
+                    held.enter_context(server.connect()).sendall(server.request(path, f"Accept: {accept}"))
+            held.enter_context(server.connect())
+            until(lambda: len(server.work()) == 4 and len(gate.started()) == 2, "two replays, and two that wait for a turn")
+            server.end(number)
+            until(lambda: not any(Path(f"/proc/{process}").exists() for process in gate.started()), "the end of the replays")
+    return run
+
+
+# ---- files
+
+@case
+def a_trace_that_is_replaced_is_another_one(context: Context) -> None:
+    for name in ("modern", "compute", "headless"):
+        record(context, [context.app(name)], f"{name}.lapilli")
+    gate = Gate(context, "info")
+    with Server(context, "modern.lapilli", "compute.lapilli", folder=gate.folder) as server, ThreadPoolExecutor(1) as clients:
+        before, other = server.captures()
+        check(server.ask(f"{before}/tree").status == 200, "there is no tree")
+        asked = clients.submit(server.ask, f"{before}/info")
+        until(gate.started, "a worker")
+        os.replace(context.folder / "headless.lapilli", context.folder / "modern.lapilli")
+        gate.open()
+        for what, answer in (("what was under way", asked.result()), ("what was answered before", server.ask(f"{before}/tree")), ("the old id", server.ask(before))):
+            check(answer.status == 410 and "/v1/captures" in answer.json["error"], f"{what}: {answer}")
+        now = server.captures()
+        check(now[0] != before and now[1] == other, f"{before}, {other} became {now}")
+        check(server.ask(f"{now[0]}/info").body == verb(context, ["info", "--json", "FILE"], "modern.lapilli").stdout, "the new trace has another answer")
+        (context.folder / "modern.lapilli").unlink()
+        check(server.ask(f"{now[0]}/info").status == 410 and server.captures() == [other], "a trace that is gone is still there")
+
+
+@case
+def incomplete_and_damaged_traces_show_what_they_have(context: Context) -> None:
+    record(context, [context.app("headless")])
+    whole = (context.folder / "out.lapilli").read_bytes()
+    middle = len(whole) * 2 // 3
+    files = {"cut.lapilli": whole[:middle], "damaged.lapilli": whole[:middle] + bytes(byte ^ 0xff for byte in whole[middle:middle + 99]) + whole[middle + 99:], "noise.lapilli": os.urandom(10000), "empty.lapilli": b""}
+    for name, content in files.items():
+        (context.folder / name).write_bytes(content)
+    asked = [question for question in questions(context, "out.lapilli") if question.words[0] != "replay" and "--after" not in question.words]
+    with Server(context, *files) as server:
+        for capture, name in zip(server.captures(), files):
+            has_some = name in ("cut.lapilli", "damaged.lapilli")
+            statuses = [check_answer(context, server, capture, name, question) for question in asked[::1 if has_some else 6]]
+            check(statuses.count(200) >= 15 if has_some else set(statuses) == {422}, f"{name}: {statuses}")
+        cut = server.ask(f"{server.captures()[0]}/tree").headers
+        check(bool(cut["Lapilli-Incomplete"]), f"{cut}")
+
+
+def cases(context: Context) -> dict[str, Callable[[Context], None]]:
+    named = {program.name: program for program in programs(context)}
+    return {**{f"answers/{name}": answers(named[name]) for name in ("triangle", "modern", "depth", "churn-present")},
+            **{f"ends-by-{signal.Signals(number).name}": end_by(number) for number in (signal.SIGTERM, signal.SIGINT)}, **CASES}
