@@ -16,24 +16,36 @@ const PICTURES = 400;
 
 /** Lets `limit` of its tasks run at once, the others in their order. */
 class Gate {
-  constructor(limit) { this.free = limit; this.waiting = []; }
+  constructor(limit) {
+    this.free = limit;
+    this.waiting = [];
+  }
   async run(task, signal) {
-    if (this.free > 0) this.free--;
-    else await new Promise((go) => this.waiting.push(go));
+    if (this.free > 0)
+      this.free--;
+    else
+      await new Promise((go) => this.waiting.push(go));
     try {
       signal?.throwIfAborted();
       return await task();
     } finally {
       const next = this.waiting.shift();
-      if (next) next();
-      else this.free++;
+      if (next)
+        next();
+      else
+        this.free++;
     }
   }
 }
 
 /** Keeps the answers that were used last, up to a sum of sizes. */
 class Lru {
-  constructor(limit, drop = () => {}) { this.limit = limit; this.drop = drop; this.sum = 0; this.map = new Map(); }
+  constructor(limit, drop = () => {}) {
+    this.limit = limit;
+    this.drop = drop;
+    this.sum = 0;
+    this.map = new Map();
+  }
   get(key) {
     const entry = this.map.get(key);
     if (!entry) return undefined;
@@ -44,7 +56,7 @@ class Lru {
   set(key, value, bytes) {
     if (this.map.has(key)) this.sum -= this.map.get(key).bytes;
     this.map.delete(key);
-    this.map.set(key, { value, bytes });
+    this.map.set(key, {value, bytes});
     this.sum += bytes;
     for (const [oldest, entry] of this.map) {
       if (this.sum <= this.limit || oldest === key) break;
@@ -63,9 +75,9 @@ class Api {
     this.pictures = new Lru(PICTURES, (url) => setTimeout(() => URL.revokeObjectURL(url), 10000));
     this.flights = new Map();
     // A browser opens six connections to a server. Two may wait for replays, one is for what may be late.
-    this.gates = { now: new Gate(3), late: new Gate(1), long: new Gate(2) };
+    this.gates = {now: new Gate(3), late: new Gate(1), long: new Gate(2)};
     this.running = 0;
-    this.watchers = { busy: () => {}, incomplete: () => {}, lost: () => {} };
+    this.watchers = {busy: () => {}, incomplete: () => {}, lost: () => {}};
   }
 
   /** Takes the token out of the address, or finds the one of an earlier visit. */
@@ -77,27 +89,34 @@ class Api {
       keep(sessionStorage, given);
       keep(localStorage, given);
       history.replaceState(null, "", location.pathname + location.hash);
-    } else this.token = read(sessionStorage) || read(localStorage) || "";
+    } else
+      this.token = read(sessionStorage) || read(localStorage) || "";
     return this.token !== "";
   }
 
   /** A path below the chosen capture, with its queries; those without a value are left out. */
   path(below, queries = {}) {
-    const text = Object.entries(queries).filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
-      .map(([name, value]) => `${name}=${encodeURIComponent(value === true ? "1" : value).replace(/%2C/g, ",").replace(/%3A/g, ":")}`).join("&");
+    const text =
+        Object.entries(queries)
+            .filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
+            .map(([name, value]) => `${name}=${
+                     encodeURIComponent(value === true ? "1" : value).replace(/%2C/g, ",").replace(/%3A/g, ":")}`)
+            .join("&");
     return `/v1/captures/${this.capture}${below}${text ? "?" + text : ""}`;
   }
 
-  json(path, options) { return this.ask(path, { ...options, as: "json" }); }
-  lines(path, options) { return this.ask(path, { ...options, as: "lines" }); }
-  bytes(path, options) { return this.ask(path, { ...options, as: "bytes" }); }
+  json(path, options) { return this.ask(path, {...options, as: "json"}); }
+  lines(path, options) { return this.ask(path, {...options, as: "lines"}); }
+  bytes(path, options) { return this.ask(path, {...options, as: "bytes"}); }
   /** The address of a blob with the picture. It stays good while the picture is among the last few hundred. */
-  picture(path, options) { return this.ask(path, { ...options, as: "picture" }); }
+  picture(path, options) { return this.ask(path, {...options, as: "picture"}); }
   /** The same if it is here, or undefined. */
   pictureHere(path) { return this.pictures.get("picture" + path); }
 
-  /** An answer, from the cache if it is there. The same question is asked once at a time, and ended when nobody waits. */
-  ask(path, { as, signal, late = false }) {
+  /**
+   * An answer, from the cache if it is there. The same question is asked once at a time, and ended when nobody waits.
+   */
+  ask(path, {as, signal, late = false}) {
     const key = as + path;
     const store = as === "picture" ? this.pictures : this.cache;
     const cached = store.get(key);
@@ -106,9 +125,13 @@ class Api {
     let flight = this.flights.get(key);
     if (!flight) {
       const end = new AbortController();
-      flight = { end, waiters: 0, answer: this.fetch(path, as, end.signal, late).finally(() => {
-        if (this.flights.get(key) === flight) this.flights.delete(key);
-      }) };
+      flight = {
+        end,
+        waiters: 0,
+        answer: this.fetch(path, as, end.signal, late).finally(() => {
+          if (this.flights.get(key) === flight) this.flights.delete(key);
+        })
+      };
       this.flights.set(key, flight);
     }
     flight.waiters++;
@@ -118,7 +141,7 @@ class Api {
         if (--flight.waiters > 0) return;
         flight.end.abort();
         if (this.flights.get(key) === flight) this.flights.delete(key);
-      }, { once: true });
+      }, {once: true});
       flight.answer.then(resolve, reject);
     });
   }
@@ -142,7 +165,7 @@ class Api {
   async send(path, signal, accept) {
     let response;
     try {
-      response = await fetch(path, { signal, headers: { Accept: accept, Authorization: "Bearer " + this.token } });
+      response = await fetch(path, {signal, headers: {Accept: accept, Authorization: "Bearer " + this.token}});
     } catch (error) {
       if (signal?.aborted) throw error;
       throw new ApiError(0, "the server does not answer: has lapilli serve ended?");
@@ -161,17 +184,23 @@ class Api {
     return error;
   }
 
-  /** Has the server make an answer that takes long, and says how far it is. The answer itself is asked for afterwards.
-   *  An abort of `signal` ends the work. */
-  work(path, { signal, progress = () => {}, picture = () => {}, late = false } = {}) {
+  /**
+   * Has the server make an answer that takes long, and says how far it is. The answer itself is asked for afterwards.
+   *  An abort of `signal` ends the work.
+   */
+  work(path, {signal, progress = () => {}, picture = () => {}, late = false} = {}) {
     return this.gates.long.run(() => this.counted(late, async () => {
       const response = await this.send(path, signal, "text/event-stream");
       if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) return void response.body?.cancel();
-      for await (const { event, data } of events(response.body)) {
-        if (event === "progress") progress(data.done, data.all);
-        else if (event === "picture") picture(data.path);
-        else if (event === "failed") throw this.lose(new ApiError(data.status, data.error));
-        else if (event === "done") return;
+      for await (const {event, data} of events(response.body)) {
+        if (event === "progress")
+          progress(data.done, data.all);
+        else if (event === "picture")
+          picture(data.path);
+        else if (event === "failed")
+          throw this.lose(new ApiError(data.status, data.error));
+        else if (event === "done")
+          return;
       }
       throw new ApiError(0, "the server ended its answer early");
     }), signal);
@@ -182,9 +211,7 @@ class Api {
     this.enter();
     try {
       return await task();
-    } finally {
-      this.leave();
-    }
+    } finally { this.leave(); }
   }
 
   /** Something that the page waits for begins, and ends. */
@@ -192,8 +219,17 @@ class Api {
   leave() { this.watchers.busy(--this.running); }
 }
 
-function keep(storage, value) { try { storage.setItem(TOKEN, value); } catch { /* storage is off: the token lasts as long as the page */ } }
-function read(storage) { try { return storage.getItem(TOKEN); } catch { return null; } }
+function keep(storage, value) {
+  try {
+    storage.setItem(TOKEN, value);
+  } catch { /* storage is off: the token lasts as long as the page */
+  }
+}
+function read(storage) {
+  try {
+    return storage.getItem(TOKEN);
+  } catch { return null; }
+}
 
 const parseLines = (text) => text.split("\n").filter((line) => line).map((line) => JSON.parse(line));
 
@@ -202,13 +238,14 @@ async function* events(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const { done, value } = await reader.read();
+    const {done, value} = await reader.read();
     if (done) return;
     const blocks = (rest + value).split("\n\n");
     rest = blocks.pop();
     for (const block of blocks) {
-      const fields = Object.fromEntries(block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]));
-      if (fields.data) yield { event: fields.event, data: JSON.parse(fields.data) };
+      const fields = Object.fromEntries(block.split("\n").map(
+          (line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]));
+      if (fields.data) yield {event: fields.event, data: JSON.parse(fields.data)};
     }
   }
 }

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Makes elements. Whatever comes from a trace becomes text here, never markup.
 
-/** An element with properties and children. Children are nodes, texts, arrays of these; null and false are left out.
- *  `on` are listeners by name, `data` members of the dataset; true and false are attributes that are there or not. */
+/**
+ * An element with properties and children. Children are nodes, texts, arrays of these; null and false are left out.
+ *  `on` are listeners by name, `data` members of the dataset; true and false are attributes that are there or not.
+ */
 export function el(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name === "on") for (const [event, act] of Object.entries(value)) made.addEventListener(event, act);
-    else if (name === "data") Object.assign(made.dataset, value);
-    else if (name === "class") made.className = value;
-    else made.setAttribute(name, value === true ? "" : value);
+    if (name === "on")
+      for (const [event, act] of Object.entries(value)) made.addEventListener(event, act);
+    else if (name === "data")
+      Object.assign(made.dataset, value);
+    else if (name === "class")
+      made.className = value;
+    else
+      made.setAttribute(name, value === true ? "" : value);
   }
   made.append(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
   return made;
@@ -18,7 +24,8 @@ export function el(tag, properties = {}, ...children) {
 
 /** Replaces what is in an element. */
 export function fill(element, ...children) {
-  element.replaceChildren(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
+  element.replaceChildren(
+      ...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 
@@ -26,9 +33,16 @@ export const byId = (id) => document.getElementById(id);
 
 const HANDLE = /\b(Vk[A-Z][A-Za-z0-9]*:\d+)\b/;
 
-/** A link to an object. `extra` are queries of its view, like the range of a buffer. The page's one listener opens it. */
+/**
+ * A link to an object. `extra` are queries of its view, like the range of a buffer. The page's one listener opens it.
+ */
 export function handle(object, extra = {}) {
-  return el("a", { href: "#", class: "handle", data: { object, ...(Object.keys(extra).length ? { extra: JSON.stringify(extra) } : {}) } }, object);
+  return el("a", {
+    href: "#",
+    class: "handle",
+    data: {object, ...(Object.keys(extra).length ? {extra: JSON.stringify(extra)} : {})}
+  },
+      object);
 }
 
 /** A text in which handles are links. */
@@ -38,24 +52,30 @@ export function linked(text, extra) {
 
 /** A link to a position. */
 export function place(position, text = position) {
-  return el("a", { href: "#", class: "place", data: { at: position } }, text);
+  return el("a", {href: "#", class: "place", data: {at: position}}, text);
 }
 
 export function shaderLink(hash, line = 0) {
-  return el("a", { href: "#", class: "mono", data: { shader: hash, ...(line ? { line } : {}) } }, hash.slice(0, 8));
+  return el("a", {href: "#", class: "mono", data: {shader: hash, ...(line ? {line} : {})}}, hash.slice(0, 8));
 }
 
-export const dim = (...text) => el("span", { class: "dim" }, ...text);
+export const dim = (...text) => el("span", {class: "dim"}, ...text);
 
 /** A button of a group; `pressed` may be null for one that only acts. */
 export function chip(text, pressed, act, properties = {}) {
-  return el("button", { type: "button", class: "chip", "aria-pressed": pressed === null ? null : String(Boolean(pressed)), on: { click: act },
-    ...properties }, text);
+  return el("button", {
+    type: "button",
+    class: "chip",
+    "aria-pressed": pressed === null ? null : String(Boolean(pressed)),
+    on: {click: act},
+    ...properties
+  },
+      text);
 }
 
 export const press = (button, pressed) => button.setAttribute("aria-pressed", String(Boolean(pressed)));
 
-const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const whole = new Intl.NumberFormat("en", {maximumFractionDigits: 0});
 export const number = (value) => (typeof value === "number" ? whole.format(value) : String(value));
 export const count = (value, one, many = one + "s") => `${number(value)} ${value === 1 ? one : many}`;
 
@@ -63,7 +83,10 @@ export function size(bytes) {
   if (bytes === null || bytes === undefined) return "";
   const units = ["bytes", "KiB", "MiB", "GiB"];
   let unit = 0;
-  while (bytes >= 1024 && unit < 3) { bytes /= 1024; unit++; }
+  while (bytes >= 1024 && unit < 3) {
+    bytes /= 1024;
+    unit++;
+  }
   return unit ? `${bytes.toFixed(bytes < 10 ? 1 : 0)} ${units[unit]}` : count(bytes, "byte");
 }
 
@@ -77,23 +100,36 @@ export function short(value) {
 
 /** The end of a name of Vulkan: VK_FORMAT_R8_UNORM becomes R8_UNORM. */
 export function plain(name, prefix = "") {
-  return String(name).split(" | ").map((one) => one.replace(prefix, "").replace(/^VK_/, "").replace(/_BIT$/, "")).join(" | ");
+  return String(name)
+      .split(" | ")
+      .map((one) => one.replace(prefix, "").replace(/^VK_/, "").replace(/_BIT$/, ""))
+      .join(" | ");
 }
 
 /** What a pane shows while it waits. */
 export function skeleton(rows = 6) {
-  return el("div", { class: "skeleton", "aria-hidden": "true" }, Array.from({ length: rows }, () => el("i")));
+  return el("div", {class: "skeleton", "aria-hidden": "true"}, Array.from({length: rows}, () => el("i")));
 }
 
 /** What a pane shows when there is nothing, or no answer. */
 export function notice(title, ...more) {
-  return el("div", { class: "notice" }, el("strong", {}, title), more.map((part) => (part instanceof Node ? part : el("p", {}, part))));
+  return el("div", {class: "notice"}, el("strong", {}, title),
+      more.map((part) => (part instanceof Node ? part : el("p", {}, part))));
 }
 
 /** Asks `act` again only once calls have been quiet for `ms`. */
 export function later(ms, act) {
   let timer = 0;
-  const wait = (...values) => { clearTimeout(timer); timer = setTimeout(() => { timer = 0; act(...values); }, ms); };
-  wait.cancel = () => { clearTimeout(timer); timer = 0; };
+  const wait = (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      timer = 0;
+      act(...values);
+    }, ms);
+  };
+  wait.cancel = () => {
+    clearTimeout(timer);
+    timer = 0;
+  };
   return wait;
 }

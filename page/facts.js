@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What never changes about objects: the calls that made them, and the shaders of pipelines. Each is asked for once.
 
-import { api } from "./api.js";
+import {api} from "./api.js";
 
 const KEPT = 2000;
 const made = new Map();
@@ -19,12 +19,15 @@ function once(key, ask) {
 
 export const forget = () => made.clear();
 
-/** What `lapilli state` says about an object. Members that change are those of the first position that was asked for. */
-export const objectFacts = (object, at, options) => once(object, () => api.json(api.path(`/objects/${object}`, { at }), options));
+/**
+ * What `lapilli state` says about an object. Members that change are those of the first position that was asked for.
+ */
+export const objectFacts = (object, at, options) =>
+    once(object, () => api.json(api.path(`/objects/${object}`, {at}), options));
 
 /** The structure that an object was made from, or null. */
 export async function creation(object, at, options) {
-  const { creation: call, made: { element } } = await objectFacts(object, at, options);
+  const {creation: call, made: {element}} = await objectFacts(object, at, options);
   for (const [name, value] of Object.entries(call?.args ?? {}))
     if (/^pCreateInfos?$|Info$|Infos$/.test(name)) {
       const info = Array.isArray(value) ? value[element] : value;
@@ -34,17 +37,21 @@ export async function creation(object, at, options) {
 }
 
 /** The code of a pipeline: [{hash, stages: [{stage, entry}]}]. */
-export const pipelineShaders = (pipeline, at, options) =>
-  once("shaders of " + pipeline, () => api.json(api.path("/shaders", { pipeline, at }), options).then((answer) => answer.shaders));
+export const pipelineShaders = (pipeline, at, options) => once("shaders of " + pipeline,
+    () => api.json(api.path("/shaders", {pipeline, at}), options).then((answer) => answer.shaders));
 
 /** An image or a buffer in few words, from the call that made it. */
 export async function inShort(object, at, options) {
   const info = await creation(object, at, options);
   if (!info) return "";
   if (info.extent) {
-    const { width, height, depth } = info.extent;
-    return [`${width} × ${height}${depth > 1 ? ` × ${depth}` : ""}`, info.format?.replace("VK_FORMAT_", ""), info.mipLevels > 1 && `${info.mipLevels} levels`,
-      info.arrayLayers > 1 && `${info.arrayLayers} layers`, info.samples !== "VK_SAMPLE_COUNT_1_BIT" && info.samples?.replace(/VK_SAMPLE_COUNT_(\d+)_BIT/, "$1 samples")].filter(Boolean).join(", ");
+    const {width, height, depth} = info.extent;
+    return [
+      `${width} × ${height}${depth > 1 ? ` × ${depth}` : ""}`, info.format?.replace("VK_FORMAT_", ""),
+      info.mipLevels > 1 && `${info.mipLevels} levels`, info.arrayLayers > 1 && `${info.arrayLayers} layers`,
+      info.samples !== "VK_SAMPLE_COUNT_1_BIT" && info.samples?.replace(/VK_SAMPLE_COUNT_(\d+)_BIT/, "$1 samples")
+    ].filter(Boolean)
+        .join(", ");
   }
   return "";
 }

@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: MIT
 // The frames as a strip of cells: how much each draws, and its picture where one was taken.
 
-import { aborted, api } from "./api.js";
-import { byId, chip, count, el, fill, number } from "./dom.js";
-import { frameOf, go } from "./route.js";
-import { Rows } from "./rows.js";
-import { counts } from "./tree.js";
-import { workOf } from "./lists.js";
+import {aborted, api} from "./api.js";
+import {byId, chip, count, el, fill, number} from "./dom.js";
+import {workOf} from "./lists.js";
+import {frameOf, go} from "./route.js";
+import {Rows} from "./rows.js";
+import {counts} from "./tree.js";
 
 const CELL = 98;
-const AT_ONCE = 24;       // pictures of one replay
+const AT_ONCE = 24; // pictures of one replay
 const IDLE_MS = 1800;
 // Longer traces take pictures only when asked: the replay plays everything up to the last of them.
 const SHORT_FRAMES = 2500, SHORT_BYTES = 64 << 20;
 
 export class Film {
   constructor(capture, info) {
-    Object.assign(this, { capture, info, taken: new Map(), current: 0 });
+    Object.assign(this, {capture, info, taken: new Map(), current: 0});
     this.box = byId("film-strip");
-    this.rows = new Rows(this.box, { extent: CELL, across: true, make: (index) => this.cell(index) });
-    this.button = chip("pictures", null, () => (this.stop ? this.stop.abort() : this.take(this.visible())), { id: "film-pictures", title: "take pictures of the frames in view" });
-    this.text = el("span", { class: "dim", role: "status" });
+    this.rows = new Rows(this.box, {extent: CELL, across: true, make: (index) => this.cell(index)});
+    this.button = chip("pictures", null, () => (this.stop ? this.stop.abort() : this.take(this.visible())),
+        {id: "film-pictures", title: "take pictures of the frames in view"});
+    this.text = el("span", {class: "dim", role: "status"});
     fill(byId("film-tools"), this.text, this.button);
     this.box.addEventListener("click", (event) => {
       const cell = event.target.closest("[data-frame]");
       if (cell) this.choose(Number(cell.dataset.frame));
     });
     this.box.addEventListener("keydown", (event) => {
-      const to = { Home: 1, End: capture.frames.total }[event.key];
+      const to = {Home: 1, End: capture.frames.total}[event.key];
       if (!to || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       this.choose(to);
@@ -36,12 +37,17 @@ export class Film {
       if (event.deltaX || event.ctrlKey) return;
       event.preventDefault();
       this.box.scrollLeft += event.deltaMode ? event.deltaY * 30 : event.deltaY;
-    }, { passive: false });
+    }, {passive: false});
     let redraw = 0;
-    capture.frames.changed = () => { redraw ||= requestAnimationFrame(() => { redraw = 0; this.rows.set(capture.frames.total); }); };
+    capture.frames.changed = () => {
+      redraw ||= requestAnimationFrame(() => {
+        redraw = 0;
+        this.rows.set(capture.frames.total);
+      });
+    };
   }
 
-  choose(frame) { go({ view: "commands", subject: String(frame), query: { target: null, before: null } }); }
+  choose(frame) { go({view: "commands", subject: String(frame), query: {target: null, before: null}}); }
   step(by) {
     const frame = this.current + by;
     if (frame >= 1 && frame <= this.capture.frames.total) this.choose(frame);
@@ -61,30 +67,43 @@ export class Film {
   cell(index) {
     const frame = index + 1, node = this.capture.frames.peek(index);
     const work = node ? workOf(node) : 0;
-    const shot = el("span", { class: "shot" });
+    const shot = el("span", {class: "shot"});
     const bar = el("i");
     bar.style.width = `${node ? Math.max(work ? 3 : 0, (100 * work) / this.capture.frames.most) : 0}%`;
     if (this.taken.has(frame)) {
-      const show = (url) => fill(shot, el("img", { src: url, alt: "", draggable: "false", decoding: "sync" }));
+      const show = (url) => fill(shot, el("img", {src: url, alt: "", draggable: "false", decoding: "sync"}));
       const here = api.pictureHere(this.taken.get(frame));
-      if (here) show(here);
-      else api.picture(this.taken.get(frame), { late: true }).then(show, () => {});
+      if (here)
+        show(here);
+      else
+        api.picture(this.taken.get(frame), {late: true}).then(show, () => {});
     }
-    return el("div", { class: "cell", role: "option", "aria-selected": String(frame === this.current), data: { frame }, title: node ? `frame ${frame}: ${counts(node) || "nothing"}` : `frame ${frame}`,
-      "aria-label": `frame ${frame}` }, shot, el("span", { class: "bar" }, bar), String(frame), frame === this.current && work ? ` · ${number(work)}` : "");
+    return el("div", {
+      class: "cell",
+      role: "option",
+      "aria-selected": String(frame === this.current),
+      data: {frame},
+      title: node ? `frame ${frame}: ${counts(node) || "nothing"}` : `frame ${frame}`,
+      "aria-label": `frame ${frame}`
+    },
+        shot, el("span", {class: "bar"}, bar), String(frame),
+        frame === this.current && work ? ` · ${number(work)}` : "");
   }
 
   visible() {
-    const first = Math.max(1, Math.ceil(this.rows.above / CELL) + 1), last = Math.min(this.capture.frames.total, Math.floor((this.rows.above + this.rows.view) / CELL));
-    const frames = Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i).filter((frame) => !this.taken.has(frame));
+    const first = Math.max(1, Math.ceil(this.rows.above / CELL) + 1),
+          last = Math.min(this.capture.frames.total, Math.floor((this.rows.above + this.rows.view) / CELL));
+    const frames = Array.from({length: Math.max(0, last - first + 1)}, (_, i) => first + i)
+                       .filter((frame) => !this.taken.has(frame));
     return frames.slice(0, AT_ONCE);
   }
 
   /** Some frames of the whole trace, evenly chosen. */
   spread() {
-    const { total } = this.capture.frames;
+    const {total} = this.capture.frames;
     const step = Math.max(1, total / AT_ONCE);
-    return [...new Set(Array.from({ length: Math.min(AT_ONCE, total) }, (_, i) => Math.min(total, Math.round((i + 0.5) * step) || 1)))];
+    return [...new Set(
+        Array.from({length: Math.min(AT_ONCE, total)}, (_, i) => Math.min(total, Math.round((i + 0.5) * step) || 1)))];
   }
 
   /** Takes pictures once, when nothing else has been going on for a while. */
@@ -92,7 +111,9 @@ export class Film {
     clearTimeout(this.timer);
     if (busy || this.began || !this.capture.frames.total) return;
     if (this.capture.frames.total > SHORT_FRAMES || this.info.bytes.file > SHORT_BYTES) return;
-    this.timer = setTimeout(() => this.take([...new Set([...this.visible().slice(0, 12), ...this.spread()])].sort((a, b) => a - b)), IDLE_MS);
+    this.timer = setTimeout(
+        () => this.take([...new Set([...this.visible().slice(0, 12), ...this.spread()])].sort((a, b) => a - b)),
+        IDLE_MS);
   }
 
   async take(frames) {
@@ -101,7 +122,7 @@ export class Film {
     this.stop = new AbortController();
     this.button.firstChild.data = "stop";
     this.text.textContent = "";
-    const path = api.path("/screenshots", { frames: ranges(frames) });
+    const path = api.path("/screenshots", {frames: ranges(frames)});
     let had = 0;
     const have = (picture) => {
       const frame = Number(/(\d+)\.png$/.exec(picture)?.[1]);
@@ -111,9 +132,13 @@ export class Film {
       this.rows.redraw(frame - 1);
     };
     try {
-      await api.work(path, { late: true, signal: this.stop.signal, picture: have,
-        progress: (done, all) => { this.text.textContent = all ? `${Math.round((100 * done) / all)}%` : ""; } });
-      const answer = await api.json(path, { late: true, signal: this.stop.signal });
+      await api.work(path, {
+        late: true,
+        signal: this.stop.signal,
+        picture: have,
+        progress: (done, all) => { this.text.textContent = all ? `${Math.round((100 * done) / all)}%` : ""; }
+      });
+      const answer = await api.json(path, {late: true, signal: this.stop.signal});
       for (const frame of answer.frames) have(api.path(`/screenshots/${frame}.png`));
       this.text.textContent = "";
     } catch (error) {
@@ -130,7 +155,9 @@ export class Film {
 function ranges(frames) {
   const runs = [];
   for (const frame of frames)
-    if (runs.at(-1)?.[1] === frame - 1) runs.at(-1)[1] = frame;
-    else runs.push([frame, frame]);
+    if (runs.at(-1)?.[1] === frame - 1)
+      runs.at(-1)[1] = frame;
+    else
+      runs.push([frame, frame]);
   return runs.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(",");
 }

@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: MIT
 // The frames of a capture and the draws of a frame, of which only the parts that are looked at are asked for.
 
-import { api } from "./api.js";
-import { comparePositions, frameOf } from "./route.js";
+import {api} from "./api.js";
+import {comparePositions, frameOf} from "./route.js";
 
 const CHUNK = 500;
 
 export const workOf = (node) => node.draws + node.dispatches + node.traces;
 
-/** A list whose parts arrive when they are wanted. `load(first, last)` gives the items from `first` to `last`, both counted from 1. */
+/**
+ * A list whose parts arrive when they are wanted. `load(first, last)` gives the items from `first` to `last`, both
+ * counted from 1.
+ */
 class Parts {
-  constructor(load) { this.load = load; this.total = 0; this.parts = new Map(); this.changed = () => {}; }
+  constructor(load) {
+    this.load = load;
+    this.total = 0;
+    this.parts = new Map();
+    this.changed = () => {};
+  }
 
   part(number) {
     if (!this.parts.has(number)) {
-      const part = { items: null };
-      part.promise = this.load(number * CHUNK + 1, Math.min((number + 1) * CHUNK, Math.max(this.total, CHUNK))).then((items) => {
-        part.items = items;
-        this.changed();
-        return items;
-      });
+      const part = {items: null};
+      part.promise =
+          this.load(number * CHUNK + 1, Math.min((number + 1) * CHUNK, Math.max(this.total, CHUNK))).then((items) => {
+            part.items = items;
+            this.changed();
+            return items;
+          });
       part.promise.catch(() => this.parts.delete(number));
       this.parts.set(number, part);
     }
@@ -35,7 +44,7 @@ class Parts {
 export class Frames extends Parts {
   constructor() {
     super(async (first, last) => {
-      const answer = await api.json(api.path("/tree", { depth: 1, children: `${first}-${last}` }));
+      const answer = await api.json(api.path("/tree", {depth: 1, children: `${first}-${last}`}));
       this.total = answer.of;
       for (const node of answer.nodes) this.most = Math.max(this.most, workOf(node));
       return answer.nodes;
@@ -62,7 +71,7 @@ export class Frames extends Parts {
 export class Draws extends Parts {
   constructor(frame) {
     super(async (first, last) => {
-      const rows = await api.lines(api.path("/draws", { at: frame.position, rows: `${first}-${last}` }));
+      const rows = await api.lines(api.path("/draws", {at: frame.position, rows: `${first}-${last}`}));
       for (const row of rows) this.by.set(row.position, row);
       return rows;
     });
@@ -76,8 +85,10 @@ export class Draws extends Parts {
     while (low < high) {
       const middle = (low + high) >> 1;
       const row = await this.get(middle);
-      if (row && comparePositions(row.position, position) <= 0) low = middle + 1;
-      else high = middle;
+      if (row && comparePositions(row.position, position) <= 0)
+        low = middle + 1;
+      else
+        high = middle;
     }
     return low;
   }
@@ -85,7 +96,10 @@ export class Draws extends Parts {
 
 /** Knows the lists of the capture that is shown. */
 export class Capture {
-  constructor() { this.frames = new Frames(); this.lists = new Map(); }
+  constructor() {
+    this.frames = new Frames();
+    this.lists = new Map();
+  }
 
   async draws(number) {
     if (!this.lists.has(number)) {

@@ -1,16 +1,37 @@
 // SPDX-License-Identifier: MIT
 // The bytes of a buffer as rows of typed columns, or in hexadecimal. Rows arrive when they are looked at.
 
-import { api } from "./api.js";
-import { chip, dim, el, fill, number, short, size } from "./dom.js";
-import { origin } from "./objects.js";
-import { go } from "./route.js";
-import { Rows } from "./rows.js";
+import {api} from "./api.js";
+import {chip, dim, el, fill, number, short, size} from "./dom.js";
+import {origin} from "./objects.js";
+import {go} from "./route.js";
+import {Rows} from "./rows.js";
 
 const ROW = 20;
-const WINDOW = 256;   // rows of one request
+const WINDOW = 256; // rows of one request
 const PRESETS = ["hex", "vec4", "mat4", "vec3", "vec2", "float", "uint", "int", "u16"];
-const BYTES = { u8: 1, i8: 1, x8: 1, u16: 2, i16: 2, f16: 2, x16: 2, half: 2, u32: 4, i32: 4, f32: 4, x32: 4, float: 4, int: 4, uint: 4, u64: 8, i64: 8, f64: 8, x64: 8, double: 8 };
+const BYTES = {
+  u8: 1,
+  i8: 1,
+  x8: 1,
+  u16: 2,
+  i16: 2,
+  f16: 2,
+  x16: 2,
+  half: 2,
+  u32: 4,
+  i32: 4,
+  f32: 4,
+  x32: 4,
+  float: 4,
+  int: 4,
+  uint: 4,
+  u64: 8,
+  i64: 8,
+  f64: 8,
+  x64: 8,
+  double: 8
+};
 
 /** The columns of types like "f32x3,u8x4": [{label, bytes}], or null. */
 export function columnsOf(as) {
@@ -18,13 +39,18 @@ export function columnsOf(as) {
   for (const one of as.split(",")) {
     const type = one.trim();
     const simple = /^([a-z]+\d*?)(?:x(\d+))?$/.exec(type);
-    const vector = /^([iu]?)vec([234])$/.exec(type), matrix = /^mat([234])$/.exec(type), counted = /^([ufix](?:8|16|32|64))(?:x(\d+))?$/.exec(type);
-    if (vector) for (const letter of "xyzw".slice(0, Number(vector[2]))) columns.push({ label: letter, bytes: 4 });
-    else if (matrix) for (let i = 0; i < matrix[1] ** 2; i++) columns.push({ label: `${Math.floor(i / matrix[1])},${i % matrix[1]}`, bytes: 4 });
+    const vector = /^([iu]?)vec([234])$/.exec(type), matrix = /^mat([234])$/.exec(type),
+          counted = /^([ufix](?:8|16|32|64))(?:x(\d+))?$/.exec(type);
+    if (vector)
+      for (const letter of "xyzw".slice(0, Number(vector[2]))) columns.push({label: letter, bytes: 4});
+    else if (matrix)
+      for (let i = 0; i < matrix[1] ** 2; i++)
+        columns.push({label: `${Math.floor(i / matrix[1])},${i % matrix[1]}`, bytes: 4});
     else {
       const [, base, many] = counted ?? simple ?? [];
       if (!BYTES[base]) return null;
-      for (let i = 0; i < Number(many ?? 1); i++) columns.push({ label: many > 1 ? `${base}.${i}` : base, bytes: BYTES[base] });
+      for (let i = 0; i < Number(many ?? 1); i++)
+        columns.push({label: many > 1 ? `${base}.${i}` : base, bytes: BYTES[base]});
     }
   }
   return columns;
@@ -36,18 +62,31 @@ export class Memory {
     this.at = query.at;
     this.whole = facts.creation?.args?.pCreateInfo?.size ?? 0;
     this.about = dim(size(this.whole));
-    this.types = el("input", { class: "wide", "aria-label": "Types of the columns", title: "types like vec4, f32x3, u8x4, with commas for structures", on: { change: (event) => go({ query: { as: event.target.value.trim() || null } }, { replace: true }) } });
-    this.from = el("input", { "aria-label": "Offset", title: "offset of the first row", inputmode: "numeric", on: { change: (event) => go({ query: { offset: event.target.value.trim() || null, bytes: null } }, { replace: true }) } });
-    this.chips = PRESETS.map((name) => chip(name, false, () => go({ query: { as: name === "hex" ? null : name, stride: null } }, { replace: true }), { data: { as: name } }));
-    this.box = el("div", { class: "memory", tabindex: "0", "aria-label": "Bytes" });
-    this.parts = el("div", { class: "texture dim" });
-    box.append(el("details", { class: "part", open: true }, el("summary", {}, "Bytes", this.about), el("div", { class: "tools" }, this.chips, this.types, dim("at"), this.from), this.box),
-      el("details", { class: "part", open: true }, el("summary", {}, "Written by"), this.parts));
+    this.types = el("input", {
+      class: "wide",
+      "aria-label": "Types of the columns",
+      title: "types like vec4, f32x3, u8x4, with commas for structures",
+      on: {change: (event) => go({query: {as: event.target.value.trim() || null}}, {replace: true})}
+    });
+    this.from = el("input", {
+      "aria-label": "Offset",
+      title: "offset of the first row",
+      inputmode: "numeric",
+      on: {change: (event) => go({query: {offset: event.target.value.trim() || null, bytes: null}}, {replace: true})}
+    });
+    this.chips = PRESETS.map(
+        (name) => chip(name, false,
+            () => go({query: {as: name === "hex" ? null : name, stride: null}}, {replace: true}), {data: {as: name}}));
+    this.box = el("div", {class: "memory", tabindex: "0", "aria-label": "Bytes"});
+    this.parts = el("div", {class: "texture dim"});
+    box.append(el("details", {class: "part", open: true}, el("summary", {}, "Bytes", this.about),
+                   el("div", {class: "tools"}, this.chips, this.types, dim("at"), this.from), this.box),
+        el("details", {class: "part", open: true}, el("summary", {}, "Written by"), this.parts));
     this.origins();
     this.show(query);
   }
 
-  show({ as = "", offset, bytes, stride }) {
+  show({as = "", offset, bytes, stride}) {
     const key = [as, offset, bytes, stride].join();
     if (key === this.key) return;
     this.key = key;
@@ -64,9 +103,10 @@ export class Memory {
     this.end = end;
     this.windows = new Map();
     fill(this.box);
-    const head = el("div", { class: "line head" }, el("span", { class: "off" }, "offset"), columns ? columns.map(({ label }) => el("span", { class: "cell-value" }, label)) : null);
+    const head = el("div", {class: "line head"}, el("span", {class: "off"}, "offset"),
+        columns ? columns.map(({label}) => el("span", {class: "cell-value"}, label)) : null);
     if (columns) this.box.append(head);
-    this.rows = new Rows(this.box, { extent: ROW, make: (row) => this.line(row) });
+    this.rows = new Rows(this.box, {extent: ROW, make: (row) => this.line(row)});
     const span = Math.max(0, end - this.begin);
     const used = columns ? columns.reduce((sum, column) => sum + column.bytes, 0) : 1;
     // The last element may lack its padding.
@@ -76,15 +116,22 @@ export class Memory {
 
   window(number) {
     if (!this.windows.has(number)) {
-      const { key } = this;
+      const {key} = this;
       const offset = this.begin + number * WINDOW * this.step;
       const bytes = Math.min(this.end - offset, WINDOW * this.step);
-      const entry = { value: null };
+      const entry = {value: null};
       this.windows.set(number, entry);
-      api.json(api.path("/memory/" + this.object, { at: this.at, offset: String(offset), bytes, as: this.as, stride: this.as ? this.step : null })).then((answer) => {
-        entry.value = answer;
-        if (this.key === key) this.rows.refresh();
-      }, (error) => { entry.value = { error: error.sentence ?? String(error) }; if (this.key === key) this.rows.refresh(); });
+      api.json(api.path("/memory/" + this.object,
+                   {at: this.at, offset: String(offset), bytes, as: this.as, stride: this.as ? this.step : null}))
+          .then(
+              (answer) => {
+                entry.value = answer;
+                if (this.key === key) this.rows.refresh();
+              },
+              (error) => {
+                entry.value = {error: error.sentence ?? String(error)};
+                if (this.key === key) this.rows.refresh();
+              });
     }
     return this.windows.get(number).value;
   }
@@ -92,33 +139,36 @@ export class Memory {
   line(row) {
     const answer = this.window(Math.floor(row / WINDOW));
     const offset = this.begin + row * this.step, within = row % WINDOW;
-    const head = el("span", { class: "off" }, String(offset));
-    if (!answer) return el("div", { class: "line" }, head, dim("…"));
-    if (answer.error) return el("div", { class: "line" }, head, within === 0 ? answer.error : "");
+    const head = el("span", {class: "off"}, String(offset));
+    if (!answer) return el("div", {class: "line"}, head, dim("…"));
+    if (answer.error) return el("div", {class: "line"}, head, within === 0 ? answer.error : "");
     if (this.columns) {
       const values = answer.elements[within] ?? [];
-      return el("div", { class: "line", data: { offset } }, head, values.map((value) => el("span", { class: value === null ? "cell-value unknown" : "cell-value" }, value === null ? "?" : short(value))));
+      return el("div", {class: "line", data: {offset}}, head,
+          values.map((value) => el("span", {class: value === null ? "cell-value unknown" : "cell-value"},
+                         value === null ? "?" : short(value))));
     }
     const from = within * 16, bytes = answer.hex.slice(from * 2, from * 2 + 32).match(/../g) ?? [];
     const cells = [], letters = [];
     bytes.forEach((pair, i) => {
-      const known = answer.parts.find(({ begin, end }) => offset + i >= begin && offset + i < end)?.known;
+      const known = answer.parts.find(({begin, end}) => offset + i >= begin && offset + i < end)?.known;
       const sure = known === "yes" || known === "nobody";
       const value = parseInt(pair, 16);
       cells.push((i && i % 4 === 0 ? "  " : " ") + (sure ? pair : "??"));
       letters.push(sure && value > 31 && value < 127 ? String.fromCharCode(value) : "·");
     });
-    return el("div", { class: "line", data: { offset } }, head, el("span", {}, cells.join("").padEnd(52)), dim(letters.join("")));
+    return el(
+        "div", {class: "line", data: {offset}}, head, el("span", {}, cells.join("").padEnd(52)), dim(letters.join("")));
   }
 
   async origins() {
     try {
-      const answer = await api.json(api.path("/memory/" + this.object, { at: this.at, parts: true }));
+      const answer = await api.json(api.path("/memory/" + this.object, {at: this.at, parts: true}));
       const shown = answer.parts.slice(0, 200);
-      fill(this.parts, answer.not_followed ? el("div", {}, answer.not_followed) : null, shown.map((part) => el("div", {}, el("span", { class: "mono" }, `${number(part.begin)} to ${number(part.end)}  `), origin(part))),
-        answer.parts.length > shown.length ? `and ${number(answer.parts.length - shown.length)} more ranges` : null);
-    } catch (error) {
-      fill(this.parts, error.sentence ?? String(error));
-    }
+      fill(this.parts, answer.not_followed ? el("div", {}, answer.not_followed) : null,
+          shown.map((part) => el("div", {},
+                        el("span", {class: "mono"}, `${number(part.begin)} to ${number(part.end)}  `), origin(part))),
+          answer.parts.length > shown.length ? `and ${number(answer.parts.length - shown.length)} more ranges` : null);
+    } catch (error) { fill(this.parts, error.sentence ?? String(error)); }
   }
 }

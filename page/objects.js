@@ -1,31 +1,64 @@
 // SPDX-License-Identifier: MIT
 // Objects: the list of what lives at a position, and the view of one, which is also in the drawer beside the commands.
 
-import { aborted, api } from "./api.js";
-import { byId, chip, count, dim, el, fill, handle, linked, notice, number, place, plain, shaderLink, size, skeleton } from "./dom.js";
-import { inShort, objectFacts, pipelineShaders } from "./facts.js";
-import { Memory } from "./memory.js";
-import { go, route } from "./route.js";
-import { Rows } from "./rows.js";
-import { descriptor } from "./state.js";
-import { thumb } from "./thumb.js";
-import { pretty } from "./values.js";
-import { Viewer } from "./viewer.js";
+import {aborted, api} from "./api.js";
+import {
+  byId,
+  chip,
+  count,
+  dim,
+  el,
+  fill,
+  handle,
+  linked,
+  notice,
+  number,
+  place,
+  plain,
+  shaderLink,
+  size,
+  skeleton
+} from "./dom.js";
+import {inShort, objectFacts, pipelineShaders} from "./facts.js";
+import {NO_RANGE} from "./links.js";
+import {Memory} from "./memory.js";
+import {go, route} from "./route.js";
+import {Rows} from "./rows.js";
+import {descriptor} from "./state.js";
+import {thumb} from "./thumb.js";
+import {pretty} from "./values.js";
+import {Viewer} from "./viewer.js";
 
-const MANY = 60;    // objects of a kind that are named at once
+const MANY = 60; // objects of a kind that are named at once
 const USES = 300;
 
 export class Objects {
   constructor(capture) {
-    Object.assign(this, { capture, key: "", items: [] });
+    Object.assign(this, {capture, key: "", items: []});
     this.box = byId("object-list");
-    this.rows = new Rows(this.box, { extent: 34, make: (row) => this.row(row) });
+    this.rows = new Rows(this.box, {extent: 34, make: (row) => this.row(row)});
     this.view = new ObjectView(byId("object-view"));
-    this.filter = el("input", { type: "search", placeholder: "filter by name", class: "wide", "aria-label": "Filter by name", on: { input: () => this.narrow() } });
-    this.box.addEventListener("click", (event) => { const row = event.target.closest("[data-row]"); if (row) this.choose(Number(row.dataset.row)); });
+    this.filter = el("input", {
+      type: "search",
+      placeholder: "filter by name",
+      class: "wide",
+      "aria-label": "Filter by name",
+      on: {input: () => this.narrow()}
+    });
+    this.box.addEventListener("click", (event) => {
+      const row = event.target.closest("[data-row]");
+      if (row) this.choose(Number(row.dataset.row));
+    });
     this.box.addEventListener("keydown", (event) => {
-      const now = this.items.findIndex(({ object }) => object === this.selected);
-      const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: this.items.length - 1, PageDown: now + 15, PageUp: now - 15 }[event.key];
+      const now = this.items.findIndex(({object}) => object === this.selected);
+      const to = {
+        ArrowDown: now + 1,
+        ArrowUp: now - 1,
+        Home: 0,
+        End: this.items.length - 1,
+        PageDown: now + 15,
+        PageUp: now - 15
+      }[event.key];
       if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       event.stopPropagation();
@@ -33,21 +66,24 @@ export class Objects {
     });
   }
 
-  choose(row) { if (this.items[row]) go({ subject: this.items[row].object, query: { offset: null, bytes: null, as: null, stride: null, mip: null, layer: null, slice: null } }); }
+  choose(row) {
+    if (this.items[row]) go({subject: this.items[row].object, query: NO_RANGE});
+  }
 
   async show(subject, query, lastAt) {
     this.stop?.abort();
-    const { signal } = (this.stop = new AbortController());
+    const {signal} = (this.stop = new AbortController());
     const at = query.at ?? (lastAt || String(this.capture.frames.total));
     this.at = at;
     this.selected = subject;
     const key = `${at} ${query.type ?? ""}`;
-    this.view.show(subject, { ...query, at }, () => notice("Choose an object", "Its creation, contents and uses stand here."));
+    this.view.show(
+        subject, {...query, at}, () => notice("Choose an object", "Its creation, contents and uses stand here."));
     try {
       if (key !== this.key) await this.load(at, query.type ?? "", signal);
       this.key = key;
       this.rows.refresh();
-      const row = this.items.findIndex(({ object }) => object === subject);
+      const row = this.items.findIndex(({object}) => object === subject);
       if (row >= 0) this.rows.reveal(row);
     } catch (error) {
       if (aborted(error) || signal.aborted) return;
@@ -63,19 +99,28 @@ export class Objects {
 
   async load(at, type, signal) {
     this.message(skeleton(8));
-    const { counts } = await api.json(api.path("/objects", { at, count: true }), { signal });
+    const {counts} = await api.json(api.path("/objects", {at, count: true}), {signal});
     const types = Object.entries(counts);
     const all = types.reduce((sum, [, many]) => sum + many, 0);
     fill(byId("objects-title"), "Objects that live at ", at.includes(".") ? place(at) : place(at, `frame ${at}`));
-    const one = (name, text, many) => chip(`${text} ${number(many)}`, name === type, () => go({ query: { type: name || null } }), { data: { type: name } });
-    fill(byId("object-types"), one("", "all", all), types.map(([name, many]) => one(name, name.replace(/^Vk/, ""), many)),
-      chip("unused", type === "unused", () => go({ query: { type: "unused" } }), { title: "what nothing in the whole trace uses", data: { type: "unused" } }), this.filter);
-    if (type === "unused") this.all = await api.lines(api.path("/unused"), { signal });
-    else ({ objects: this.all } = await api.json(api.path("/objects", { at, type }), { signal }));
+    const one = (name, text, many) =>
+        chip(`${text} ${number(many)}`, name === type, () => go({query: {type: name || null}}), {data: {type: name}});
+    fill(byId("object-types"), one("", "all", all),
+        types.map(([name, many]) => one(name, name.replace(/^Vk/, ""), many)),
+        chip("unused", type === "unused", () => go({query: {type: "unused"}}),
+            {title: "what nothing in the whole trace uses", data: {type: "unused"}}),
+        this.filter);
+    if (type === "unused")
+      this.all = await api.lines(api.path("/unused"), {signal});
+    else
+      ({objects: this.all} = await api.json(api.path("/objects", {at, type}), {signal}));
     signal.throwIfAborted();
     this.narrow();
-    if (this.all.length === 0) this.message(notice("Nothing", type === "unused" ? "Every object is used." : `No ${type || "object"} lives at ${at}.`));
-    else this.message();
+    if (this.all.length === 0)
+      this.message(
+          notice("Nothing", type === "unused" ? "Every object is used." : `No ${type || "object"} lives at ${at}.`));
+    else
+      this.message();
     // Rows of types that have no pictures are lower.
     const low = type !== "" && type !== "VkImage" && type !== "unused";
     this.box.classList.toggle("low", low);
@@ -85,26 +130,39 @@ export class Objects {
 
   narrow() {
     const text = this.filter.value.toLowerCase();
-    this.items = text ? this.all.filter(({ object, name }) => object.toLowerCase().includes(text) || name?.toLowerCase().includes(text)) : this.all;
+    this.items = text
+        ? this.all.filter(({object, name}) => object.toLowerCase().includes(text) || name?.toLowerCase().includes(text))
+        : this.all;
     this.rows.set(this.items.length);
   }
 
   row(index) {
-    const { object, name, made, parent, why, bytes } = this.items[index];
+    const {object, name, made, parent, why, bytes} = this.items[index];
     const about = dim(why ?? "");
     const texture = object.startsWith("VkImage:");
     if (texture || object.startsWith("VkBuffer:"))
-      this.later(index, async () => { about.textContent = [texture ? await inShort(object, this.at, { late: true }) : size(await bufferSize(object, this.at)), why].filter(Boolean).join(" · "); });
-    return el("div", { class: "row", role: "option", "aria-selected": String(object === this.selected), data: { listed: object } }, texture ? thumb(object, this.at) : null,
-      el("span", { class: "what" }, object), name ? el("span", { class: "label" }, `“${name}”`) : null, about, el("span", { class: "t" }, bytes ? size(bytes) + " " : "", parent ?? "", ` #${made}`));
+      this.later(index, async () => {
+        about.textContent = [
+          texture ? await inShort(object, this.at, {late: true}) : size(await bufferSize(object, this.at)), why
+        ].filter(Boolean).join(" · ");
+      });
+    return el("div",
+        {class: "row", role: "option", "aria-selected": String(object === this.selected), data: {listed: object}},
+        texture ? thumb(object, this.at) : null, el("span", {class: "what"}, object),
+        name ? el("span", {class: "label"}, `“${name}”`) : null, about,
+        el("span", {class: "t"}, bytes ? size(bytes) + " " : "", parent ?? "", ` #${made}`));
   }
 
   /** Looks a row up once it has stayed in view. */
-  later(index, act) { setTimeout(() => { if (this.rows.live.has(index)) act().catch(() => {}); }, 150); }
+  later(index, act) {
+    setTimeout(() => {
+      if (this.rows.live.has(index)) act().catch(() => {});
+    }, 150);
+  }
 }
 
 async function bufferSize(object, at) {
-  const { creation } = await objectFacts(object, at, { late: true });
+  const {creation} = await objectFacts(object, at, {late: true});
   return creation?.args?.pCreateInfo?.size;
 }
 
@@ -115,113 +173,156 @@ export class Drawer {
     byId("drawer-close").addEventListener("click", () => this.close());
     byId("drawer-whole").addEventListener("click", (event) => {
       event.preventDefault();
-      const { object, ...rest } = route.query;
-      go({ view: "objects", subject: object, query: { at: route.subject, offset: rest.offset, as: rest.as, stride: rest.stride } }, { fresh: true });
+      const {object, ...rest} = route.query;
+      go({
+        view: "objects",
+        subject: object,
+        query: {at: route.subject, offset: rest.offset, as: rest.as, stride: rest.stride}
+      },
+          {fresh: true});
     });
   }
 
-  close() { go({ query: { object: null, offset: null, bytes: null, as: null, stride: null, mip: null, layer: null, slice: null } }); }
+  close() { go({query: {...NO_RANGE, object: null}}); }
 
   show(object, query, at) {
     const opens = this.box.hidden && object;
     if (!this.box.hidden && !object && this.box.contains(document.activeElement)) this.back?.focus();
     if (opens) this.back = document.activeElement;
     this.box.hidden = !object;
-    this.view.show(object, { ...query, at });
-    if (opens) byId("drawer-close").focus({ focusVisible: false });
+    this.view.show(object, {...query, at});
+    if (opens) byId("drawer-close").focus({focusVisible: false});
   }
 }
 
 /** All about one object at a position. */
 class ObjectView {
-  constructor(box) { this.box = box; this.key = ""; }
+  constructor(box) {
+    this.box = box;
+    this.key = "";
+  }
 
   async show(object, query, empty = () => "") {
-    const { at } = query;
+    const {at} = query;
     const key = object ? `${object} ${at}` : "";
     if (key === this.key && object) return this.content?.show?.(query);
     this.key = key;
     this.stop?.abort();
-    const { signal } = (this.stop = new AbortController());
+    const {signal} = (this.stop = new AbortController());
     delete this.box.dataset.object;
     this.content = null;
     if (!object) return fill(this.box, empty());
-    const wait = setTimeout(() => { if (!signal.aborted) fill(this.box, skeleton(8)); }, 120);
+    const wait = setTimeout(() => {
+      if (!signal.aborted) fill(this.box, skeleton(8));
+    }, 120);
     try {
-      const facts = await api.json(api.path("/objects/" + object, { at }), { signal });
+      const facts = await api.json(api.path("/objects/" + object, {at}), {signal});
       signal.throwIfAborted();
       this.draw(facts, query, signal);
       this.box.dataset.object = object;
     } catch (error) {
-      if (!aborted(error) && !signal.aborted) fill(this.box, notice(`${object} is not there`, error.sentence ?? String(error)));
-    } finally {
-      clearTimeout(wait);
-    }
+      if (!aborted(error) && !signal.aborted)
+        fill(this.box, notice(`${object} is not there`, error.sentence ?? String(error)));
+    } finally { clearTimeout(wait); }
   }
 
   draw(facts, query, signal) {
-    const { object } = facts, { at } = query;
-    const head = el("div", { class: "object-head" }, el("h3", {}, object), facts.name ? el("span", { class: "label" }, `“${facts.name}”`) : null, dim("at ", at));
+    const {object} = facts, {at} = query;
+    const head = el("div", {class: "object-head"}, el("h3", {}, object),
+        facts.name ? el("span", {class: "label"}, `“${facts.name}”`) : null, dim("at ", at));
     const rows = [];
     const row = (label, ...value) => rows.push(el("dt", {}, label), el("dd", {}, value));
-    row("made", `#${facts.made.packet} in frame `, place(String(facts.made.frame)), facts.creation ? ` by ${facts.creation.name}` : "");
-    row("ends", facts.ends ? [`#${facts.ends.packet} in frame `, place(String(facts.ends.frame)), ` by ${facts.ends.name}`] : "with the trace");
+    row("made", `#${facts.made.packet} in frame `, place(String(facts.made.frame)),
+        facts.creation ? ` by ${facts.creation.name}` : "");
+    row("ends",
+        facts.ends ? [`#${facts.ends.packet} in frame `, place(String(facts.ends.frame)), ` by ${facts.ends.name}`]
+                   : "with the trace");
     if (facts.parent) row("parent", handle(facts.parent));
     for (const one of facts.memory ?? [])
-      row("memory", one.memory ? handle(one.memory) : linked(one.swapchain ?? "of a swapchain"), one.offset ? ` at ${number(one.offset)}` : "", one.size ? `, ${size(one.size)}` : "", one.properties ? dim(" " + plain(one.properties, /VK_MEMORY_PROPERTY_/g)) : "");
-    if (facts.allocation) row("allocation", `${size(facts.allocation.size)}, type ${facts.allocation.type}${facts.allocation.mapped ? ", mapped" : ""}`);
+      row("memory", one.memory ? handle(one.memory) : linked(one.swapchain ?? "of a swapchain"),
+          one.offset ? ` at ${number(one.offset)}` : "", one.size ? `, ${size(one.size)}` : "",
+          one.properties ? dim(" " + plain(one.properties, /VK_MEMORY_PROPERTY_/g)) : "");
+    if (facts.allocation)
+      row("allocation",
+          `${size(facts.allocation.size)}, type ${facts.allocation.type}${facts.allocation.mapped ? ", mapped" : ""}`);
     for (const what of ["written", "updated", "recorded", "changed"])
-      if (facts[what]) row(what, `${count(facts[what].count, "time")}, last #${facts[what].last}`, facts[what].bytes ? `, ${size(facts[what].bytes)}` : "", facts[what].by ? ` by ${facts[what].by}` : "");
+      if (facts[what])
+        row(what, `${count(facts[what].count, "time")}, last #${facts[what].last}`,
+            facts[what].bytes ? `, ${size(facts[what].bytes)}` : "", facts[what].by ? ` by ${facts[what].by}` : "");
     if (facts.layouts) {
       if (facts.layouts.obstacle) row("layouts", facts.layouts.obstacle);
       for (const one of facts.layouts.ranges?.slice(0, 8) ?? [])
-        row("layout", plain(one.layout, "VK_IMAGE_LAYOUT_"), facts.layouts.ranges.length > 1 ? dim(` level ${one.level}${one.levels > 1 ? ` to ${one.level + one.levels - 1}` : ""}, layer ${one.layer}${one.layers > 1 ? ` to ${one.layer + one.layers - 1}` : ""}`) : "");
+        row("layout", plain(one.layout, "VK_IMAGE_LAYOUT_"),
+            facts.layouts.ranges.length > 1
+                ? dim(` level ${one.level}${one.levels > 1 ? ` to ${one.level + one.levels - 1}` : ""}, layer ${
+                      one.layer}${one.layers > 1 ? ` to ${one.layer + one.layers - 1}` : ""}`)
+                                                 : "");
     }
-    if (facts.sync) for (const [label, value] of Object.entries(facts.sync)) if (value !== null && typeof value !== "object") row(label, String(value));
-    if (facts.sync?.by) row("by", facts.sync.by.position ? place(facts.sync.by.position) : `#${facts.sync.by.packet}`, " ", facts.sync.by.name);
+    if (facts.sync)
+      for (const [label, value] of Object.entries(facts.sync))
+        if (value !== null && typeof value !== "object") row(label, String(value));
+    if (facts.sync?.by)
+      row("by", facts.sync.by.position ? place(facts.sync.by.position) : `#${facts.sync.by.packet}`, " ",
+          facts.sync.by.name);
     if (facts.bound?.length) row("holds", list(facts.bound));
     for (const [type, many] of Object.entries(facts.has ?? {})) row("has", count(many, type));
     if (facts.used_by?.length) row("part of", list(facts.used_by));
     fill(this.box, head, el("dl", {}, rows));
     const [type] = object.split(":");
-    if (type === "VkImage") this.content = new Texture(this.box, facts, query);
-    else if (type === "VkBuffer") this.content = new Memory(this.box, facts, query);
+    if (type === "VkImage")
+      this.content = new Texture(this.box, facts, query);
+    else if (type === "VkBuffer")
+      this.content = new Memory(this.box, facts, query);
     if (type === "VkPipeline") this.shaders(object, at, signal);
     if (facts.bindings?.length) this.box.append(bindings(facts.bindings, at));
-    if (facts.creation) this.box.append(el("details", { class: "part", open: type !== "VkPipeline" || undefined }, el("summary", {}, facts.creation.name, dim(`#${facts.creation.index}`)), pretty(facts.creation.args)));
+    if (facts.creation)
+      this.box.append(el("details", {class: "part", open: type !== "VkPipeline" || undefined},
+          el("summary", {}, facts.creation.name, dim(`#${facts.creation.index}`)), pretty(facts.creation.args)));
     this.box.append(this.uses(object, signal));
   }
 
   async shaders(pipeline, at, signal) {
     const rows = el("dl", {});
-    this.box.append(el("details", { class: "part", open: true }, el("summary", {}, "Shaders"), rows));
-    const shaders = await pipelineShaders(pipeline, at, { signal }).catch(() => []);
-    fill(rows, shaders.flatMap(({ hash, stages, bytes }) => stages.slice(0, 16).map(({ stage, entry }) => [el("dt", {}, plain(stage, "VK_SHADER_STAGE_").toLowerCase()), el("dd", {}, shaderLink(hash), ` ${entry}`, dim(` ${size(bytes)}`))])));
+    this.box.append(el("details", {class: "part", open: true}, el("summary", {}, "Shaders"), rows));
+    const shaders = await pipelineShaders(pipeline, at, {signal}).catch(() => []);
+    fill(rows,
+        shaders.flatMap(({hash, stages, bytes}) => stages.slice(0, 16).map(
+                            ({stage, entry}) => [el("dt", {}, plain(stage, "VK_SHADER_STAGE_").toLowerCase()),
+                                el("dd", {}, shaderLink(hash), ` ${entry}`, dim(` ${size(bytes)}`))])));
   }
 
   /** What uses it in the whole trace; asked for when it is opened. */
   uses(object, signal) {
-    const body = el("div", { class: "uses" });
+    const body = el("div", {class: "uses"});
     const about = dim("in the whole trace");
-    const part = el("details", { class: "part", data: { part: "uses" } }, el("summary", {}, "Uses", about), body);
+    const part = el("details", {class: "part", data: {part: "uses"}}, el("summary", {}, "Uses", about), body);
     part.addEventListener("toggle", async () => {
       if (!part.open || part.dataset.asked) return;
       part.dataset.asked = "1";
-      fill(body, el("span", { class: "spin" }));
+      fill(body, el("span", {class: "spin"}));
       try {
-        const uses = await api.lines(api.path(`/objects/${object}/uses`), { signal });
+        const uses = await api.lines(api.path(`/objects/${object}/uses`), {signal});
         about.textContent = count(uses.length, "use");
         fill(body);
         const more = () => {
           const from = body.childElementCount / 4;
-          body.append(...uses.slice(from, from + USES).flatMap((use) => [el("span", {}, use.position.startsWith("#") ? dim(use.position) : place(use.position)), el("span", {}, use.command),
-            el("span", { class: use.access?.includes("write") ? "w" : use.access ? "r" : "dim" }, use.access ?? "–"), el("span", {}, use.how, use.through.length ? [dim(" through "), linked(use.through.join(" / "))] : null)]));
+          body.append(
+              ...uses.slice(from, from + USES)
+                  .flatMap(
+                      (use) => [el("span", {}, use.position.startsWith("#") ? dim(use.position) : place(use.position)),
+                          el("span", {}, use.command),
+                          el("span", {class: use.access?.includes("write") ? "w"
+                                : use.access                               ? "r"
+                                                                           : "dim"},
+                              use.access ?? "–"),
+                          el("span", {}, use.how,
+                              use.through.length ? [dim(" through "), linked(use.through.join(" / "))] : null)]));
           const left = uses.length - body.childElementCount / 4;
           button.hidden = left <= 0;
           button.firstChild.data = `${number(left)} more`;
         };
         const button = chip("more", null, more);
-        part.append(el("div", { class: "tools" }, button));
+        part.append(el("div", {class: "tools"}, button));
         more();
       } catch (error) {
         if (!aborted(error)) fill(body, error.sentence ?? String(error));
@@ -232,18 +333,28 @@ class ObjectView {
 }
 
 function list(objects) {
-  return [objects.slice(0, MANY).map((object, i) => [i ? ", " : "", handle(object)]), objects.length > MANY ? dim(` and ${number(objects.length - MANY)} more`) : null];
+  return [
+    objects.slice(0, MANY).map((object, i) => [i ? ", " : "", handle(object)]),
+    objects.length > MANY ? dim(` and ${number(objects.length - MANY)} more`) : null
+  ];
 }
 
 function bindings(all, at) {
-  const rows = all.flatMap((binding) => (binding.elements ?? []).map((one) => [el("dt", {}, `${binding.binding}${binding.count > 1 ? `[${one.element}]` : ""} ${plain(binding.type, "VK_DESCRIPTOR_TYPE_").toLowerCase()}`), el("dd", {}, descriptor(one, at))]));
+  const rows = all.flatMap(
+      (binding) => (binding.elements ?? [])
+                       .map((one) => [el("dt", {},
+                                          `${binding.binding}${binding.count > 1 ? `[${one.element}]` : ""} ${
+                                              plain(binding.type, "VK_DESCRIPTOR_TYPE_").toLowerCase()}`),
+                                el("dd", {}, descriptor(one, at))]));
   const shown = el("dl", {}, rows.slice(0, 100));
   const more = rows.length > 100 ? chip(`${number(rows.length - 100)} more`, null, () => {
     shown.append(...rows.slice(shown.childElementCount / 2, shown.childElementCount / 2 + 500).flat());
     more.hidden = shown.childElementCount / 2 >= rows.length;
     more.firstChild.data = `${number(rows.length - shown.childElementCount / 2)} more`;
   }) : null;
-  return el("details", { class: "part", open: true }, el("summary", {}, "Descriptors", dim(count(rows.length, "descriptor"))), shown, more ? el("div", { class: "tools" }, more) : null);
+  return el("details", {class: "part", open: true},
+      el("summary", {}, "Descriptors", dim(count(rows.length, "descriptor"))), shown,
+      more ? el("div", {class: "tools"}, more) : null);
 }
 
 /** The picture of an image, of one level and layer. */
@@ -253,45 +364,78 @@ class Texture {
     this.at = query.at;
     const info = Object.values(facts.creation?.args ?? {}).find((value) => value?.extent) ?? {};
     this.viewer = new Viewer("");
-    this.origin = el("div", { class: "dim" });
-    const select = (name, text, many) => many > 1 ? el("label", {}, `${text} `, el("select", { data: { select: name }, on: { change: (event) => go({ query: { [name]: event.target.value === "0" ? null : event.target.value } }, { replace: true }) } },
-      Array.from({ length: Math.min(many, 2048) }, (_, i) => el("option", { value: String(i) }, String(i))))) : null;
+    this.origin = el("div", {class: "dim"});
+    const select = (name, text, many) => many > 1
+        ? el("label", {}, `${text} `,
+              el(
+                  "select", {
+                    data: {select: name},
+                    on: {
+                      change: (event) =>
+                          go({query: {[name]: event.target.value === "0" ? null : event.target.value}}, {replace: true})
+                    }
+                  },
+                  Array.from({length: Math.min(many, 2048)}, (_, i) => el("option", {value: String(i)}, String(i)))))
+        : null;
     const depth = info.imageType === "VK_IMAGE_TYPE_3D" ? info.extent?.depth ?? 1 : 1;
-    this.controls = [select("mip", "level", info.mipLevels ?? 1), select("layer", "layer", info.arrayLayers ?? 1), select("slice", "slice", depth)].filter(Boolean);
+    this.controls = [
+      select("mip", "level", info.mipLevels ?? 1), select("layer", "layer", info.arrayLayers ?? 1),
+      select("slice", "slice", depth)
+    ].filter(Boolean);
     const about = dim();
-    box.append(el("details", { class: "part", open: true }, el("summary", {}, "Picture", about), el("div", { class: "tools" }, this.controls, this.viewer.controls),
-      el("div", { class: "texture" }, this.viewer.box, this.viewer.line, this.origin)));
+    box.append(el("details", {class: "part", open: true}, el("summary", {}, "Picture", about),
+        el("div", {class: "tools"}, this.controls, this.viewer.controls),
+        el("div", {class: "texture"}, this.viewer.box, this.viewer.line, this.origin)));
     inShort(this.object, this.at).then((text) => { about.textContent = text; }, () => {});
     this.show(query);
   }
 
-  async show({ mip, layer, slice }) {
+  async show({mip, layer, slice}) {
     const key = [mip, layer, slice].join();
     if (key === this.key) return;
     this.key = key;
-    for (const control of this.controls) { const menu = control.querySelector("select"); menu.value = { mip, layer, slice }[menu.dataset.select] ?? "0"; }
-    const queries = { at: this.at, mip, layer, slice };
+    for (const control of this.controls) {
+      const menu = control.querySelector("select");
+      menu.value = {mip, layer, slice}[menu.dataset.select] ?? "0";
+    }
+    const queries = {at: this.at, mip, layer, slice};
     this.viewer.old(true);
     try {
       const about = await api.json(api.path(`/images/${this.object}`, queries));
-      const path = (kind, more) => api.path(`/images/${this.object}${kind}`, { ...queries, ...more });
+      const path = (kind, more) => api.path(`/images/${this.object}${kind}`, {...queries, ...more});
       if (this.key !== key) return;
-      await this.viewer.show({ ...about, name: about.aspect, key: about.aspect, png: path(".png"), raw: path(".raw"), alpha: /A\d|BC[237]|RGBA|A1_|A8|ASTC/.test(about.format) ? path(".png", { channels: "a" }) : null });
+      await this.viewer.show({
+        ...about,
+        name: about.aspect,
+        key: about.aspect,
+        png: path(".png"),
+        raw: path(".raw"),
+        alpha: /A\d|BC[237]|RGBA|A1_|A8|ASTC/.test(about.format) ? path(".png", {channels: "a"}) : null
+      });
       this.viewer.box.dataset.loaded = key;
       fill(this.origin, about.parts.slice(0, 8).map((part) => el("div", {}, origin(part))));
     } catch (error) {
       if (aborted(error) || this.key !== key) return;
       const position = /\b\d+(?:\.\d+){3,}\b/.exec(error.sentence ?? "")?.[0];
-      this.viewer.message(notice("Not from the trace alone", error.sentence ?? String(error), position ? el("div", { class: "chips" }, el("span", {}, "its picture: ", place(position))) : ""));
+      this.viewer.message(notice("Not from the trace alone", error.sentence ?? String(error),
+          position ? el("div", {class: "chips"}, el("span", {}, "its picture: ", place(position))) : ""));
       fill(this.origin);
     }
   }
 }
 
 /** Where bytes come from. */
-export function origin({ bytes, begin, end, known, by, copied }) {
+export function origin({bytes, begin, end, known, by, copied}) {
   const many = bytes ?? end - begin;
-  const who = by ? [" by ", by.at ? place(by.at) : `#${by.packet}`, " ", by.name, by.object ? [" ", handle(by.object)] : "", by.more ? `, or ${count(by.more, "command")} before` : ""] : "";
-  return [size(many), " ", { yes: "written", nobody: "never written: zeroes", device: "computed", no: "not followed" }[known] ?? known, who,
-    copied ? [", copied by ", copied.at ? place(copied.at) : `#${copied.packet}`, copied.object ? [" from ", handle(copied.object)] : ""] : ""];
+  const what = {yes: "written", nobody: "never written: zeroes", device: "computed", no: "not followed"}[known] ??
+      known;
+  const where = ({at, packet}) => (at ? place(at) : `#${packet}`);
+  return [
+    size(many), " ", what,
+    by ? [
+      " by ", where(by), " ", by.name, by.object ? [" ", handle(by.object)] : "",
+      by.more ? `, or ${count(by.more, "command")} before` : ""
+    ] : "",
+    copied ? [", copied by ", where(copied), copied.object ? [" from ", handle(copied.object)] : ""] : ""
+  ];
 }

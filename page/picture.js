@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The picture in the middle: which one the selected command has, how it is asked for, and what is said meanwhile.
 
-import { aborted, api } from "./api.js";
-import { byId, chip, el, fill, later, notice, plain, press } from "./dom.js";
-import { frameOf, go, route } from "./route.js";
-import { Viewer } from "./viewer.js";
+import {aborted, api} from "./api.js";
+import {byId, chip, el, fill, later, notice, plain, press} from "./dom.js";
+import {frameOf, go, route} from "./route.js";
+import {Viewer} from "./viewer.js";
 
-const QUIET_MS = 160;     // a picture is asked for once the selection has been quiet so long
-const PATIENT_MS = 300;   // and says that it waits after so long
+const QUIET_MS = 160;   // a picture is asked for once the selection has been quiet so long
+const PATIENT_MS = 300; // and says that it waits after so long
 export const PRESENTED = "presented";
 
 export class Picture {
@@ -16,12 +16,15 @@ export class Picture {
     this.viewer = new Viewer("picture");
     this.box = this.viewer.box;
     this.ask = later(QUIET_MS, () => this.load());
-    this.targets = el("span", { class: "tools-group", id: "targets" });
-    const toggle = (name) => () => go({ query: { [name]: route.query[name] === "1" ? null : "1" } }, { replace: true });
-    this.before = chip("before", false, toggle("before"), { title: "as it is without this command (b)", id: "before" });
-    this.wire = chip("wire", false, toggle("wire"), { title: "edges of triangles", id: "wireframe" });
-    const gap = () => el("span", { class: "sep" });
-    fill(byId("picture-pane"), el("div", { class: "tools", id: "picture-tools", role: "toolbar", "aria-label": "Picture" }, this.targets, gap(), this.before, this.wire, gap(), this.viewer.controls), this.box, this.viewer.line);
+    this.targets = el("span", {class: "tools-group", id: "targets"});
+    const toggle = (name) => () => go({query: {[name]: route.query[name] === "1" ? null : "1"}}, {replace: true});
+    this.before = chip("before", false, toggle("before"), {title: "as it is without this command (b)", id: "before"});
+    this.wire = chip("wire", false, toggle("wire"), {title: "edges of triangles", id: "wireframe"});
+    const gap = () => el("span", {class: "sep"});
+    fill(byId("picture-pane"),
+        el("div", {class: "tools", id: "picture-tools", role: "toolbar", "aria-label": "Picture"}, this.targets, gap(),
+            this.before, this.wire, gap(), this.viewer.controls),
+        this.box, this.viewer.line);
   }
 
   get isFrame() { return !this.at.includes("."); }
@@ -31,7 +34,6 @@ export class Picture {
     const wanted = [api.capture, position, query.target, query.before, query.wire].join();
     if (wanted === this.wanted) return;
     this.wanted = wanted;
-    if (position !== this.at) this.lines = null;
     this.at = position;
     this.stop?.abort();
     this.stop = null;
@@ -47,18 +49,28 @@ export class Picture {
 
   async load() {
     this.stop = new AbortController();
-    const { signal } = this.stop;
-    const late = setTimeout(() => { if (!signal.aborted) this.waits(null); }, PATIENT_MS);
-    const options = { signal, progress: (done, all) => { if (!signal.aborted && this.waiting) this.waits(done, all); } };
+    const {signal} = this.stop;
+    const late = setTimeout(() => {
+      if (!signal.aborted) this.waits(null);
+    }, PATIENT_MS);
+    const options = {
+      signal,
+      progress: (done, all) => {
+        if (!signal.aborted && this.waiting) this.waits(done, all);
+      }
+    };
     try {
-      const source = await (this.isFrame || route.query.target === PRESENTED ? this.findPresented(options) : this.findTarget(options));
-      await this.viewer.show(source, { signal });
+      const source = await (
+          this.isFrame || route.query.target === PRESENTED ? this.findPresented(options) : this.findTarget(options));
+      await this.viewer.show(source, {signal});
       this.message();
       this.box.dataset.loaded = source.png;
       if (source.gpu) byId("work").textContent = `pictures by ${source.gpu}`;
     } catch (error) {
-      if (!aborted(error) && !signal.aborted) this.failed(error);
-      else if (this.stopped) this.failed(null);
+      if (!aborted(error) && !signal.aborted)
+        this.failed(error);
+      else if (this.stopped)
+        this.failed(null);
     } finally {
       clearTimeout(late);
       this.stopped = false;
@@ -74,35 +86,50 @@ export class Picture {
     const png = api.path(`/screenshots/${frame}.png`);
     this.box.dataset.path = png;
     await api.work(png, options);
-    return { png, raw: null, key: PRESENTED, about: `frame ${frame} as presented` };
+    return {png, raw: null, key: PRESENTED, about: `frame ${frame} as presented`};
   }
 
   async findTarget(options) {
-    const queries = { skip: route.query.before === "1" ? this.at : null, wireframe: route.query.wire === "1" };
+    const queries = {skip: route.query.before === "1" ? this.at : null, wireframe: route.query.wire === "1"};
     const path = api.path("/framebuffer/" + this.at, queries);
     this.box.dataset.path = path;
     await api.work(path, options);
     this.lines = await api.lines(path, options);
-    const line = this.lines.find(({ name }) => name === route.query.target) ?? this.lines[0];
-    if (!line) throw Object.assign(new Error(), { status: 501, sentence: "The command draws to no attachment." });
+    const line = this.lines.find(({name}) => name === route.query.target) ?? this.lines[0];
+    if (!line) throw Object.assign(new Error(), {status: 501, sentence: "The command draws to no attachment."});
     this.chips();
     const png = api.path(`/framebuffer/${this.at}/${line.name}.png`, queries);
     this.box.dataset.path = png;
-    return { ...line, format: line.computedAs ?? line.format, key: line.name, png, raw: api.path(`/framebuffer/${this.at}/${line.name}.raw`, queries), long: true };
+    return {
+      ...line,
+      format: line.computedAs ?? line.format,
+      key: line.name,
+      png,
+      raw: api.path(`/framebuffer/${this.at}/${line.name}.raw`, queries),
+      long: true
+    };
   }
 
   chips() {
-    const { target } = route.query;
-    const chosen = this.isFrame ? PRESENTED : target === PRESENTED ? target : this.lines?.some(({ name }) => name === target) ? target : this.lines?.[0]?.name;
-    const make = (name, text, title) => chip(text, name === chosen, () => go({ query: { target: name } }, { replace: true }), { title, data: { target: name } });
-    fill(this.targets, this.lines?.map((line) => make(line.name, line.name.replace(/([a-z])(\d)/g, "$1 $2").replace("-", " "), `${line.image} ${plain(line.format, "VK_FORMAT_")}`)),
-      make(PRESENTED, PRESENTED, "the image that the frame presents"));
+    const {target} = route.query;
+    const chosen = this.isFrame                         ? PRESENTED
+        : target === PRESENTED                          ? target
+        : this.lines?.some(({name}) => name === target) ? target
+                                                        : this.lines?.[0]?.name;
+    const make = (name, text, title) =>
+        chip(text, name === chosen, () => go({query: {target: name}}, {replace: true}), {title, data: {target: name}});
+    fill(this.targets,
+        this.lines?.map((line) => make(line.name, line.name.replace(/([a-z])(\d)/g, "$1 $2").replace("-", " "),
+                            `${line.image} ${plain(line.format, "VK_FORMAT_")}`)),
+        make(PRESENTED, PRESENTED, "the image that the frame presents"));
     press(this.before, route.query.before === "1");
     press(this.wire, route.query.wire === "1");
     this.before.disabled = this.wire.disabled = chosen === PRESENTED;
   }
 
-  toggleBefore() { if (!this.before.disabled) this.before.click(); }
+  toggleBefore() {
+    if (!this.before.disabled) this.before.click();
+  }
 
   // What it says
 
@@ -113,10 +140,13 @@ export class Picture {
 
   waits(done, all) {
     if (!this.waiting) {
-      this.bar = el("progress", { max: 1 });
-      this.share = el("span", { class: "dim" });
-      this.message(el("div", { class: "waits" }, el("span", { class: "spin" }), el("span", {}, `playing up to ${this.at}`), this.bar, this.share,
-        chip("stop", null, () => { this.stopped = true; this.stop.abort(); }, { id: "picture-stop" })));
+      this.bar = el("progress", {max: 1});
+      this.share = el("span", {class: "dim"});
+      this.message(el("div", {class: "waits"}, el("span", {class: "spin"}), el("span", {}, `playing up to ${this.at}`),
+          this.bar, this.share, chip("stop", null, () => {
+            this.stopped = true;
+            this.stop.abort();
+          }, {id: "picture-stop"})));
       this.waiting = true;
     }
     if (done === null || !all) return;
@@ -126,16 +156,32 @@ export class Picture {
 
   failed(error) {
     this.box.dataset.failed = String(error?.status ?? "stopped");
-    const again = chip("try again", null, () => { this.wanted = ""; this.show(this.at, route.query); });
-    const presented = this.isFrame || route.query.target === PRESENTED ? null : chip("show the presented frame", null, () => go({ query: { target: PRESENTED } }, { replace: true }), { id: "show-presented" });
+    const again = chip("try again", null, () => {
+      this.wanted = "";
+      this.show(this.at, route.query);
+    });
+    const presented = this.isFrame || route.query.target === PRESENTED
+        ? null
+        : chip("show the presented frame", null, () => go({query: {target: PRESENTED}}, {replace: true}),
+              {id: "show-presented"});
     const next = chip("next draw", null, () => document.dispatchEvent(new CustomEvent("next-draw")));
-    const say = (title, sentence, hint, ...chips) => this.message(notice(title, sentence, hint, el("div", { class: "chips" }, chips)));
+    const say = (title, sentence, hint, ...chips) =>
+        this.message(notice(title, sentence, hint, el("div", {class: "chips"}, chips)));
     if (!error) return say("Stopped", "The replay was ended.", null, again, presented);
-    const { status } = error, sentence = error.sentence ?? String(error);
-    if (status === 404) return say(this.isFrame ? "No picture of this frame" : "No picture here", sentence, this.isFrame ? "Its draws may have pictures." : "Draws, and other commands in render passes, have pictures.", presented, next);
-    if (status === 501) return say("No picture here", sentence, "Draws, and other commands in render passes, have pictures, if a device of this machine can play the trace.", presented, next);
-    if (status === 502) return say("The replay crashed", sentence, "Everything but this picture can still be looked at.", again, presented);
-    if (status === 503) return say("Too much work at once", sentence, "It goes on once other pictures are done.", again);
+    const {status} = error, sentence = error.sentence ?? String(error);
+    if (status === 404)
+      return say(this.isFrame ? "No picture of this frame" : "No picture here", sentence,
+          this.isFrame ? "Its draws may have pictures." : "Draws, and other commands in render passes, have pictures.",
+          presented, next);
+    if (status === 501)
+      return say("No picture here", sentence,
+          "Draws, and other commands in render passes, have pictures, if a device of this machine can play the trace.",
+          presented, next);
+    if (status === 502)
+      return say(
+          "The replay crashed", sentence, "Everything but this picture can still be looked at.", again, presented);
+    if (status === 503)
+      return say("Too much work at once", sentence, "It goes on once other pictures are done.", again);
     if (status === 409) return say("Ended", sentence, "Another window ended this replay.", again, presented);
     say("No picture", sentence, null, again, presented);
   }

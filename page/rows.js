@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: MIT
 // A list of which only the rows in view exist. Lists of 10^6 rows scroll, and cost as much as ten.
 
-import { el } from "./dom.js";
+import {el} from "./dom.js";
 
 // Browsers cut elements off beyond some 30 million pixels. Longer lists scroll in larger steps.
 const LONGEST = 15e6;
 
 export class Rows {
-  /** `box` scrolls. `make(index)` gives a row's element. With `across` the rows stand beside each other. `seen`
-   *  learns which rows are in view. */
-  constructor(box, { extent, make, across = false, seen = () => {} }) {
-    Object.assign(this, { box, extent, make, across, seen, count: 0, from: -1, to: -1, live: new Map() });
-    this.space = el("div", { class: "rows", role: "presentation" });
+  /**
+   * `box` scrolls. `make(index)` gives a row's element. With `across` the rows stand beside each other. `seen`
+   *  learns which rows are in view.
+   */
+  constructor(box, {extent, make, across = false, seen = () => {}}) {
+    Object.assign(this, {box, extent, make, across, seen, count: 0, from: -1, to: -1, live: new Map()});
+    this.space = el("div", {class: "rows", role: "presentation"});
     box.append(this.space);
-    box.addEventListener("scroll", () => this.draw(), { passive: true });
+    box.addEventListener("scroll", () => this.draw(), {passive: true});
     new ResizeObserver(() => this.draw()).observe(box);
   }
 
   get view() { return this.across ? this.box.clientWidth : this.box.clientHeight; }
   get offset() { return this.across ? this.box.scrollLeft : this.box.scrollTop; }
-  set offset(value) { if (this.across) this.box.scrollLeft = value; else this.box.scrollTop = value; }
+  set offset(value) {
+    if (this.across)
+      this.box.scrollLeft = value;
+    else
+      this.box.scrollTop = value;
+  }
   get length() { return Math.min(this.count * this.extent, LONGEST); }
 
   /** How far the first row is above the top. */
@@ -36,10 +43,19 @@ export class Rows {
   }
 
   /** Makes the rows in view anew. */
-  refresh() { this.live = new Map(); this.from = -1; this.draw(); }
+  refresh() {
+    this.live = new Map();
+    this.from = -1;
+    this.draw();
+  }
 
   /** Makes one row anew, if it is in view. */
-  redraw(index) { if (this.live.delete(index)) { this.from = -1; this.draw(); } }
+  redraw(index) {
+    if (this.live.delete(index)) {
+      this.from = -1;
+      this.draw();
+    }
+  }
 
   draw() {
     const above = this.above;
@@ -68,7 +84,9 @@ export class Rows {
     const margin = this.extent;
     if (at < above + margin || at + this.extent > above + view - margin) {
       const near = at > above - view / 2 && at < above + view * 1.5;
-      wanted = !near ? at - (view - this.extent) / 2 : at < above + margin ? at - margin : at + this.extent - view + margin;
+      wanted = !near            ? at - (view - this.extent) / 2
+          : at < above + margin ? at - margin
+                                : at + this.extent - view + margin;
     }
     const whole = this.count * this.extent;
     wanted = Math.max(0, Math.min(wanted, whole - view));

@@ -1,30 +1,49 @@
 // SPDX-License-Identifier: MIT
 // What a command finds bound, and what of it differs from the draw before it.
 
-import { aborted, api } from "./api.js";
-import { byId, chip, count, dim, el, fill, handle, linked, notice, number, place, plain, shaderLink, short, size, skeleton } from "./dom.js";
-import { creation, pipelineShaders } from "./facts.js";
-import { isCommand } from "./route.js";
-import { thumb } from "./thumb.js";
-import { counts } from "./tree.js";
-import { flatten, pretty } from "./values.js";
+import {aborted, api} from "./api.js";
+import {
+  byId,
+  chip,
+  count,
+  dim,
+  el,
+  fill,
+  handle,
+  linked,
+  notice,
+  number,
+  place,
+  plain,
+  shaderLink,
+  short,
+  size,
+  skeleton
+} from "./dom.js";
+import {creation, pipelineShaders} from "./facts.js";
+import {isCommand} from "./route.js";
+import {thumb} from "./thumb.js";
+import {counts} from "./tree.js";
+import {flatten, pretty} from "./values.js";
 
-const FIRST = 100;   // rows of a part that are there at once
+const FIRST = 100; // rows of a part that are there at once
 const CALLS = 200;
 const SOON_MS = 150;
 
 export class State {
   constructor(capture) {
-    Object.assign(this, { capture, changedOnly: false, held: null, closed: new Set(["Dynamic state"]) });
+    Object.assign(this, {capture, changedOnly: false, held: null, closed: new Set(["Dynamic state"])});
     this.box = byId("state");
     this.chips = {
-      changed: chip("changed", false, () => this.choose(true), { title: "only what differs from the draw before", id: "state-changed" }),
-      all: chip("all", true, () => this.choose(false), { id: "state-all" }),
-      hold: chip("compare", false, () => this.hold(), { title: "compare what is selected next with this", id: "state-hold" }),
+      changed: chip("changed", false, () => this.choose(true),
+          {title: "only what differs from the draw before", id: "state-changed"}),
+      all: chip("all", true, () => this.choose(false), {id: "state-all"}),
+      hold: chip(
+          "compare", false, () => this.hold(), {title: "compare what is selected next with this", id: "state-hold"}),
     };
     fill(byId("state-modes"), this.chips.changed, this.chips.all, this.chips.hold);
     this.box.addEventListener("toggle", (event) => {
-      const { part } = event.target.dataset;
+      const {part} = event.target.dataset;
       if (part) this.closed[event.target.open ? "delete" : "add"](part);
     }, true);
   }
@@ -47,25 +66,27 @@ export class State {
     if (position === this.at && !again) return;
     this.stop?.abort();
     this.stop = new AbortController();
-    const { signal } = this.stop;
+    const {signal} = this.stop;
     this.at = position;
-    fill(byId("state-title"), el("span", { class: "mono" }, position));
+    fill(byId("state-title"), el("span", {class: "mono"}, position));
     const command = isCommand(position);
     for (const button of Object.values(this.chips)) button.hidden = !command;
-    const wait = setTimeout(() => { if (!signal.aborted) fill(this.box, skeleton(9)); }, 120);
+    const wait = setTimeout(() => {
+      if (!signal.aborted) fill(this.box, skeleton(9));
+    }, 120);
     try {
-      if (command) await this.showCommand(position, signal);
-      else await this.showPlace(position, signal);
+      if (command)
+        await this.showCommand(position, signal);
+      else
+        await this.showPlace(position, signal);
     } catch (error) {
       if (aborted(error) || signal.aborted) return;
       fill(this.box, notice("No state", error.sentence ?? String(error)));
-    } finally {
-      clearTimeout(wait);
-    }
+    } finally { clearTimeout(wait); }
   }
 
   async showCommand(position, signal) {
-    const options = { signal };
+    const options = {signal};
     const parts = await this.parts(position, options);
     signal.throwIfAborted();
     const compared = this.compared(position, options);
@@ -76,18 +97,22 @@ export class State {
     const scroll = this.box.scrollTop;
     if (!soon?.parts) this.draw(position, parts, null, null);
     this.box.scrollTop = scroll;
-    const { other, parts: before } = await compared;
+    const {other, parts: before} = await compared;
     signal.throwIfAborted();
     if (!before) return;
     // Parameters of another command say nothing about this one's.
     const comparable = (part) => part.title !== "Parameters" || before.command === parts.command;
-    this.draw(position, parts, new Map(before.filter(comparable).flatMap((part) => part.rows.map((row) => [part.title + "/" + row.key, row.text]))), other, comparable);
+    this.draw(position, parts,
+        new Map(before.filter(comparable)
+                    .flatMap((part) => part.rows.map((row) => [part.title + "/" + row.key, row.text]))),
+        other, comparable);
     this.box.scrollTop = scroll;
   }
 
   async compared(position, options) {
-    const other = this.held && this.held !== position ? this.held : (await this.capture.neighbour(position, -1))?.position;
-    return { other, parts: other ? await this.parts(other, options) : null };
+    const other =
+        this.held && this.held !== position ? this.held : (await this.capture.neighbour(position, -1))?.position;
+    return {other, parts: other ? await this.parts(other, options) : null};
   }
 
   async parts(position, options) {
@@ -100,12 +125,12 @@ export class State {
       state.pass?.renderPass ? creation(state.pass.renderPass, position, options).catch(none) : null,
     ]);
     options.signal.throwIfAborted();
-    return describe(state, { info, shaders, pass });
+    return describe(state, {info, shaders, pass});
   }
 
   draw(position, parts, before, other, comparable) {
     const name = parts.command;
-    fill(byId("state-title"), el("span", { class: "mono", title: `${position} ${name}` }, position, " ", name));
+    fill(byId("state-title"), el("span", {class: "mono", title: `${position} ${name}`}, position, " ", name));
     let changes = 0;
     const made = parts.map((part) => {
       const row = (one) => {
@@ -113,22 +138,31 @@ export class State {
         const changed = before && comparable(part) && was !== one.text;
         if (changed) changes++;
         const mark = changed ? "ch" : null;
-        return [el("dt", { class: mark, title: one.label }, one.label),
-          el("dd", { class: mark, data: { key: one.key } }, one.make ? one.make() : linked(one.text), changed && was !== undefined ? el("span", { class: "was" }, linked(was)) : null)];
+        return [
+          el("dt", {class: mark, title: one.label}, one.label),
+          el("dd", {class: mark, data: {key: one.key}}, one.make ? one.make() : linked(one.text),
+              changed && was !== undefined ? el("span", {class: "was"}, linked(was)) : null)
+        ];
       };
       const list = el("dl", {}, part.rows.slice(0, FIRST).map(row));
-      for (const one of part.rows.slice(FIRST)) if (before && comparable(part) && before.get(part.title + "/" + one.key) !== one.text) changes++;
+      for (const one of part.rows.slice(FIRST))
+        if (before && comparable(part) && before.get(part.title + "/" + one.key) !== one.text) changes++;
       const more = part.rows.length > FIRST ? chip(`${number(part.rows.length - FIRST)} more`, null, (event) => {
         const shown = list.childElementCount / 2;
         list.append(...part.rows.slice(shown, shown + 500).flatMap(row));
-        if (list.childElementCount / 2 >= part.rows.length) event.target.remove();
-        else event.target.firstChild.data = `${number(part.rows.length - list.childElementCount / 2)} more`;
+        if (list.childElementCount / 2 >= part.rows.length)
+          event.target.remove();
+        else
+          event.target.firstChild.data = `${number(part.rows.length - list.childElementCount / 2)} more`;
       }) : null;
-      return el("details", { class: "part", open: !this.closed.has(part.title), data: { part: part.title } }, el("summary", {}, part.title, dim(linked(part.about ?? ""))), list,
-        more ? el("div", { class: "tools" }, more) : null);
+      return el("details", {class: "part", open: !this.closed.has(part.title), data: {part: part.title}},
+          el("summary", {}, part.title, dim(linked(part.about ?? ""))), list,
+          more ? el("div", {class: "tools"}, more) : null);
     });
-    const against = other ? el("div", { class: "tools dim" }, changes ? count(changes, "difference") : "no difference", " from ", place(other)) : null;
-    fill(this.box, against, made, el("div", { class: "nothing" }, before ? "" : "There is no draw before it."));
+    const against = other ? el("div", {class: "tools dim"}, changes ? count(changes, "difference") : "no difference",
+                                " from ", place(other))
+                          : null;
+    fill(this.box, against, made, el("div", {class: "nothing"}, before ? "" : "There is no draw before it."));
     this.box.dataset.at = position;
     this.box.dataset.against = other ?? "";
     this.box.dataset.changes = changes;
@@ -137,69 +171,103 @@ export class State {
   /** A frame, a submit or a command buffer: how much is in it, and its own calls. */
   async showPlace(position, signal) {
     const kind = ["frame", "submit", "command buffer"][Math.min(position.split(".").length - 1, 2)];
-    fill(byId("state-title"), el("span", { class: "mono" }, `${kind} ${position}`));
-    const { nodes: [node] } = await api.json(api.path("/tree", { at: position, depth: 1, children: "1-1" }), { signal });
-    const rows = [["submits", node.submits], ["buffers", node.buffers], ["passes", node.passes], ["draws", node.draws], ["dispatches", node.dispatches], ["ray traces", node.traces],
-      ["transfers", node.transfers], ["others", node.others], ["commands", node.commands]].filter(([, value]) => value);
-    const made = [el("details", { class: "part", open: true }, el("summary", {}, "In it", dim(node.object ? linked(node.object) : "")),
-      rows.length ? el("dl", {}, rows.map(([label, value]) => [el("dt", {}, label), el("dd", {}, number(value))])) : el("div", { class: "tools dim" }, `This ${kind} draws nothing, and has no commands.`))];
-    const links = el("div", { class: "tools" }, el("a", { href: "#", data: { view: "objects", when: position } }, "what lives here"));
+    fill(byId("state-title"), el("span", {class: "mono"}, `${kind} ${position}`));
+    const {nodes: [node]} = await api.json(api.path("/tree", {at: position, depth: 1, children: "1-1"}), {signal});
+    const rows = [
+      ["submits", node.submits], ["buffers", node.buffers], ["passes", node.passes], ["draws", node.draws],
+      ["dispatches", node.dispatches], ["ray traces", node.traces], ["transfers", node.transfers],
+      ["others", node.others], ["commands", node.commands]
+    ].filter(([, value]) => value);
+    const made = [el("details", {class: "part", open: true},
+        el("summary", {}, "In it", dim(node.object ? linked(node.object) : "")),
+        rows.length ? el("dl", {}, rows.map(([label, value]) => [el("dt", {}, label), el("dd", {}, number(value))]))
+                    : el("div", {class: "tools dim"}, `This ${kind} draws nothing, and has no commands.`))];
+    const links =
+        el("div", {class: "tools"}, el("a", {href: "#", data: {view: "objects", when: position}}, "what lives here"));
     fill(this.box, made, links);
     this.box.dataset.at = position;
-    if (kind === "frame") await this.showDiff(Number(position), signal);
+    if (kind === "frame")
+      await this.showDiff(Number(position), signal);
     else if (kind === "submit") {
-      const calls = await api.lines(api.path("/commands/" + position), { signal });
+      const calls = await api.lines(api.path("/commands/" + position), {signal});
       signal.throwIfAborted();
       const call = calls.find((line) => !("command" in line));
-      if (call) this.box.append(el("details", { class: "part", open: true }, el("summary", {}, call.name, dim(`#${call.index}`)), pretty(call.args)));
+      if (call)
+        this.box.append(el("details", {class: "part", open: true}, el("summary", {}, call.name, dim(`#${call.index}`)),
+            pretty(call.args)));
     }
   }
 
   async showDiff(frame, signal) {
     if (frame < 2) return;
-    const diff = await api.json(api.path(`/diff/${frame - 1}/${frame}`), { signal }).catch((error) => { if (aborted(error)) throw error; return null; });
+    const diff = await api.json(api.path(`/diff/${frame - 1}/${frame}`), {signal}).catch((error) => {
+      if (aborted(error)) throw error;
+      return null;
+    });
     signal.throwIfAborted();
     if (!diff) return;
     for (const [title, list] of [["Made", diff.made], ["Ended", diff.ended], ["Changed", diff.changed]]) {
       if (!list.length) continue;
-      const text = ({ written, updated, recorded, memory, name }) => [written && `written ${count(written.count, "time")}, ${size(written.bytes)}`, updated && `updated ${count(updated.count, "time")}`,
-        recorded && `recorded ${count(recorded.count, "time")}`, memory && "memory", name && "name"].filter(Boolean).join(", ");
-      this.box.append(el("details", { class: "part", open: title !== "Ended" }, el("summary", {}, title, dim(`since frame ${frame - 1}: ${count(list.length, "object")}`)),
-        el("dl", {}, list.slice(0, CALLS).map((one) => [el("dt", {}, handle(one.object)), el("dd", { class: "dim" }, text(one))])),
-        list.length > CALLS ? el("div", { class: "tools dim" }, `and ${number(list.length - CALLS)} more`) : null));
+      const text = ({written, updated, recorded, memory, name}) => [written &&
+              `written ${count(written.count, "time")}, ${size(written.bytes)}`,
+          updated && `updated ${count(updated.count, "time")}`, recorded && `recorded ${count(recorded.count, "time")}`,
+          memory && "memory", name && "name"].filter(Boolean).join(", ");
+      this.box.append(el("details", {class: "part", open: title !== "Ended"},
+          el("summary", {}, title, dim(`since frame ${frame - 1}: ${count(list.length, "object")}`)),
+          el("dl", {},
+              list.slice(0, CALLS).map(
+                  (one) => [el("dt", {}, handle(one.object)), el("dd", {class: "dim"}, text(one))])),
+          list.length > CALLS ? el("div", {class: "tools dim"}, `and ${number(list.length - CALLS)} more`) : null));
     }
   }
 }
 
 /** The state as parts of rows. Each row has a key that is the same for other commands, and a text to compare. */
-export function describe(state, { info, shaders, pass }) {
+export function describe(state, {info, shaders, pass}) {
   const parts = [];
-  const { at } = state;
-  const part = (title, about, rows) => { if (rows.length) parts.push({ title, about, rows }); };
-  const row = (key, label, text, make) => ({ key, label, text: String(text), make });
+  const {at} = state;
+  const part = (title, about, rows) => {
+    if (rows.length) parts.push({title, about, rows});
+  };
+  const row = (key, label, text, make) => ({key, label, text: String(text), make});
   const args = flatten(state.args).filter(([label]) => label !== "commandBuffer");
   part("Parameters", "", args.map(([label, text]) => row(label, label, text)));
   for (const [point, bound] of Object.entries(state.bound)) {
-    if (bound.pipeline || state.shaders.length) part("Pipeline", bound.pipeline ? `${point === "graphics" ? "" : point + " "}${bound.pipeline}` : "shader objects", pipelineRows(state, bound, info, shaders, row));
+    if (bound.pipeline || state.shaders.length)
+      part("Pipeline",
+          bound.pipeline ? `${point === "graphics" ? "" : point + " "}${bound.pipeline}` : "shader objects",
+          pipelineRows(state, bound, info, shaders, row));
     descriptors(state, bound, part, row);
   }
-  const inputs = state.vertexBuffers.map((one) => row("vertex " + one.binding, `vertex ${one.binding}`, `${one.buffer} at ${number(one.offset)}${stride(one, info) ? `, stride ${stride(one, info)}` : ""}`,
-    () => [handle(one.buffer, layoutOfVertices(one, info, at)), ` at ${number(one.offset)}`, stride(one, info) ? `, stride ${stride(one, info)}` : ""]));
+  const inputs = state.vertexBuffers.map(
+      (one) => row("vertex " + one.binding, `vertex ${one.binding}`,
+          `${one.buffer} at ${number(one.offset)}${stride(one, info) ? `, stride ${stride(one, info)}` : ""}`,
+          () => [handle(one.buffer, layoutOfVertices(one, info, at)), ` at ${number(one.offset)}`,
+              stride(one, info) ? `, stride ${stride(one, info)}` : ""]));
   if (state.indexBuffer) {
-    const { buffer, offset, type } = state.indexBuffer;
-    const as = { VK_INDEX_TYPE_UINT16: "u16", VK_INDEX_TYPE_UINT32: "u32" }[type] ?? "u8";
-    inputs.push(row("index", "index", `${buffer} at ${number(offset)}, ${plain(type, "VK_INDEX_TYPE_")}`, () => [handle(buffer, { offset, as }), ` at ${number(offset)}, ${plain(type, "VK_INDEX_TYPE_")}`]));
+    const {buffer, offset, type} = state.indexBuffer;
+    const as = {VK_INDEX_TYPE_UINT16: "u16", VK_INDEX_TYPE_UINT32: "u32"}[type] ?? "u8";
+    inputs.push(row("index", "index", `${buffer} at ${number(offset)}, ${plain(type, "VK_INDEX_TYPE_")}`,
+        () => [handle(buffer, {offset, as}), ` at ${number(offset)}, ${plain(type, "VK_INDEX_TYPE_")}`]));
   }
-  for (const one of state.transformFeedbackBuffers) inputs.push(row("feedback " + one.binding, `feedback ${one.binding}`, `${one.buffer} at ${number(one.offset)}`));
+  for (const one of state.transformFeedbackBuffers)
+    inputs.push(row("feedback " + one.binding, `feedback ${one.binding}`, `${one.buffer} at ${number(one.offset)}`));
   part("Input", count(inputs.length, "buffer"), inputs);
   if (state.pass) part("Pass", state.pass.renderPass ?? "dynamic rendering", passRows(state.pass, pass, at, row));
-  part("Push constants", "", state.pushConstants.map(({ offset, size: bytes, bytes: hex }) => row("push " + offset, `at ${offset}`, `${size(bytes)}: ${hex}`, () => constants(hex))));
-  part("Dynamic state", count(state.dynamicState.length, "command"), state.dynamicState.flatMap((one) => flatten(one.args).filter(([label]) => !["commandBuffer"].includes(label) && !/Count$|^first/.test(label))
-    .map(([label, text]) => row(`${one.name} ${label}`, label.replace(/^p([A-Z])/, "$1"), text))));
+  part("Push constants", "",
+      state.pushConstants.map(({offset, size: bytes, bytes: hex}) => row(
+                                  "push " + offset, `at ${offset}`, `${size(bytes)}: ${hex}`, () => constants(hex))));
+  part("Dynamic state", count(state.dynamicState.length, "command"),
+      state.dynamicState.flatMap(
+          (one) => flatten(
+              one.args).filter(([label]) => !["commandBuffer"].includes(label) && !/Count$|^first/.test(label))
+                       .map(([label, text]) => row(`${one.name} ${label}`, label.replace(/^p([A-Z])/, "$1"), text))));
   const rest = [];
   if (state.labels.length) rest.push(row("labels", "labels", state.labels.join(" / ")));
   for (const query of state.queries) rest.push(row("query " + query.pool, "query", `${query.query} of ${query.pool}`));
-  if (state.condition) rest.push(row("condition", "condition", typeof state.condition === "string" ? state.condition : JSON.stringify(state.condition)));
+  if (state.condition)
+    rest.push(row("condition", "condition",
+        typeof state.condition === "string" ? state.condition : JSON.stringify(state.condition)));
   if (state.transformFeedback) rest.push(row("feedback", "feedback", "active"));
   const names = Object.entries(state.names ?? {});
   for (const [object, name] of names.slice(0, FIRST)) rest.push(row("name " + object, object, name));
@@ -216,30 +284,62 @@ const ORDER = ["VERTEX", "TESSELLATION_CONTROL", "TESSELLATION_EVALUATION", "TAS
 function pipelineRows(state, bound, info, shaders, row) {
   const rows = [];
   if (bound.pipeline) rows.push(row("pipeline", "pipeline", bound.pipeline));
-  const code = (shaders ?? []).flatMap(({ hash, stages, names }) => stages.slice(0, 8).map((one) => ({ ...one, hash, names })))
-    .sort((a, b) => ORDER.indexOf(STAGE.exec(a.stage)?.[1]) - ORDER.indexOf(STAGE.exec(b.stage)?.[1]));
-  for (const { hash, stage, entry, names } of code)
-    rows.push(row(stage, stageName(stage), `${hash} ${entry}`, () => [shaderLink(hash), ` ${entry}`, names[0] ? dim(` ${names[0]}`) : null]));
+  const code = (shaders ?? [])
+                   .flatMap(({hash, stages, names}) => stages.slice(0, 8).map((one) => ({...one, hash, names})))
+                   .sort((a, b) => ORDER.indexOf(STAGE.exec(a.stage)?.[1]) - ORDER.indexOf(STAGE.exec(b.stage)?.[1]));
+  for (const {hash, stage, entry, names} of code)
+    rows.push(row(stage, stageName(stage), `${hash} ${entry}`,
+        () => [shaderLink(hash), ` ${entry}`, names[0] ? dim(` ${names[0]}`) : null]));
   for (const one of state.shaders) rows.push(row(one.stage, stageName(one.stage), String(one.shader)));
   if (!info) return rows;
   const dynamic = new Set(info.pDynamicState?.pDynamicStates ?? []);
-  const fixed = (name, label, text) => { if (!dynamic.has("VK_DYNAMIC_STATE_" + name)) rows.push(row(label, label, text)); else rows.push(row(label, label, "dynamic")); };
-  const { pInputAssemblyState: input, pRasterizationState: raster, pMultisampleState: samples, pDepthStencilState: depth, pColorBlendState: blend, pTessellationState: patches } = info;
-  if (input) fixed("PRIMITIVE_TOPOLOGY", "topology", plain(input.topology, "VK_PRIMITIVE_TOPOLOGY_") + (input.primitiveRestartEnable ? ", restart" : ""));
+  const fixed = (name, label, text) => {
+    if (!dynamic.has("VK_DYNAMIC_STATE_" + name))
+      rows.push(row(label, label, text));
+    else
+      rows.push(row(label, label, "dynamic"));
+  };
+  const {
+    pInputAssemblyState: input,
+    pRasterizationState: raster,
+    pMultisampleState: samples,
+    pDepthStencilState: depth,
+    pColorBlendState: blend,
+    pTessellationState: patches
+  } = info;
+  if (input)
+    fixed("PRIMITIVE_TOPOLOGY", "topology",
+        plain(input.topology, "VK_PRIMITIVE_TOPOLOGY_") + (input.primitiveRestartEnable ? ", restart" : ""));
   if (patches) rows.push(row("patch", "patch", count(patches.patchControlPoints, "point")));
   if (raster) {
-    fixed("CULL_MODE", "cull", `${plain(raster.cullMode, "VK_CULL_MODE_").replace(/^0$/, "NONE")}, front ${/COUNTER/.test(raster.frontFace) ? "counter-clockwise" : "clockwise"}`);
-    if (raster.polygonMode !== "VK_POLYGON_MODE_FILL") rows.push(row("polygon", "polygon", plain(raster.polygonMode, "VK_POLYGON_MODE_")));
-    if (raster.depthBiasEnable) fixed("DEPTH_BIAS", "depth bias", `${short(raster.depthBiasConstantFactor)}, slope ${short(raster.depthBiasSlopeFactor)}`);
+    fixed("CULL_MODE", "cull",
+        `${plain(raster.cullMode, "VK_CULL_MODE_").replace(/^0$/, "NONE")}, front ${
+            / COUNTER /.test(raster.frontFace) ? "counter-clockwise" : "clockwise"}`);
+    if (raster.polygonMode !== "VK_POLYGON_MODE_FILL")
+      rows.push(row("polygon", "polygon", plain(raster.polygonMode, "VK_POLYGON_MODE_")));
+    if (raster.depthBiasEnable)
+      fixed("DEPTH_BIAS", "depth bias",
+          `${short(raster.depthBiasConstantFactor)}, slope ${short(raster.depthBiasSlopeFactor)}`);
     if (raster.rasterizerDiscardEnable) rows.push(row("discard", "discard", "all"));
   }
-  if (samples && samples.rasterizationSamples !== "VK_SAMPLE_COUNT_1_BIT") rows.push(row("samples", "samples", samples.rasterizationSamples.replace(/\D+(\d+)\D*/, "$1")));
+  if (samples && samples.rasterizationSamples !== "VK_SAMPLE_COUNT_1_BIT")
+    rows.push(row("samples", "samples", samples.rasterizationSamples.replace(/\D+(\d+)\D*/, "$1")));
   if (depth) {
-    fixed("DEPTH_TEST_ENABLE", "depth", depth.depthTestEnable ? `test ${plain(depth.depthCompareOp, "VK_COMPARE_OP_")}${depth.depthWriteEnable ? ", write" : ", no write"}` : "off");
-    if (depth.stencilTestEnable) for (const face of ["front", "back"]) rows.push(row("stencil " + face, `stencil ${face}`, `${plain(depth[face].compareOp, "VK_COMPARE_OP_")}, pass ${plain(depth[face].passOp, "VK_STENCIL_OP_")}`));
+    fixed("DEPTH_TEST_ENABLE", "depth",
+        depth.depthTestEnable ? `test ${plain(depth.depthCompareOp, "VK_COMPARE_OP_")}${
+                                    depth.depthWriteEnable ? ", write" : ", no write"}`
+                              : "off");
+    if (depth.stencilTestEnable)
+      for (const face of ["front", "back"])
+        rows.push(row("stencil " + face, `stencil ${face}`,
+            `${plain(depth[face].compareOp, "VK_COMPARE_OP_")}, pass ${plain(depth[face].passOp, "VK_STENCIL_OP_")}`));
   }
-  blend?.pAttachments?.forEach((one, i) => rows.push(row("blend " + i, `blend ${i}`, (one.blendEnable
-    ? `${factor(one.srcColorBlendFactor)} ${plain(one.colorBlendOp, "VK_BLEND_OP_")} ${factor(one.dstColorBlendFactor)}` : "off") + mask(one.colorWriteMask))));
+  blend?.pAttachments?.forEach(
+      (one, i) => rows.push(row("blend " + i, `blend ${i}`,
+          (one.blendEnable ? `${factor(one.srcColorBlendFactor)} ${plain(one.colorBlendOp, "VK_BLEND_OP_")} ${
+                                 factor(one.dstColorBlendFactor)}`
+                           : "off") +
+              mask(one.colorWriteMask))));
   if (info.layout) rows.push(row("layout", "layout", info.layout));
   return rows;
 }
@@ -255,34 +355,54 @@ function descriptors(state, bound, part, row) {
     const rows = [];
     const about = set.set ?? (set.descriptorBuffer ? `in ${set.descriptorBuffer}` : set.pushed ? "pushed" : "");
     if (set.compatible === false) rows.push(row("compatible", "layout", `${set.layout} does not fit the pipeline's`));
-    if (set.set) rows.push(row("set", "set", set.set + (set.dynamicOffsets?.length ? `, offsets ${set.dynamicOffsets.join(", ")}` : "")));
+    if (set.set)
+      rows.push(row(
+          "set", "set", set.set + (set.dynamicOffsets?.length ? `, offsets ${set.dynamicOffsets.join(", ")}` : "")));
     for (const binding of set.bindings ?? []) {
       const kind = plain(binding.type, "VK_DESCRIPTOR_TYPE_").toLowerCase().replaceAll("_", " ");
       for (const one of binding.elements) {
-        const label = `${binding.binding}${binding.count > 1 ? `[${one.element}]` : ""} ${kind.replace("combined image sampler", "image").replace("uniform buffer", "uniform").replace("storage buffer", "storage")}`;
-        rows.push(row(`${binding.binding} ${one.element}`, label, descriptorText(one), () => descriptor(one, state.at, state.names)));
+        const label = `${binding.binding}${binding.count > 1 ? `[${one.element}]` : ""} ${
+            kind.replace("combined image sampler", "image")
+                .replace("uniform buffer", "uniform")
+                .replace("storage buffer", "storage")}`;
+        rows.push(row(`${binding.binding} ${one.element}`, label, descriptorText(one),
+            () => descriptor(one, state.at, state.names)));
       }
-      if (binding.bytes) rows.push(row(`${binding.binding} inline`, `${binding.binding} inline`, binding.bytes.map(({ offset, bytes }) => `at ${offset}: ${bytes}`).join(", ")));
-      if (binding.elements?.length === 0 && !binding.bytes) rows.push(row(`${binding.binding} none`, `${binding.binding} ${kind}`, "nothing was written"));
+      if (binding.bytes)
+        rows.push(row(`${binding.binding} inline`, `${binding.binding} inline`,
+            binding.bytes.map(({offset, bytes}) => `at ${offset}: ${bytes}`).join(", ")));
+      if (binding.elements?.length === 0 && !binding.bytes)
+        rows.push(row(`${binding.binding} none`, `${binding.binding} ${kind}`, "nothing was written"));
     }
-    for (const call of set.pushed ?? []) rows.push(...flatten(call.args ?? call).filter(([label]) => label !== "commandBuffer").map(([label, text]) => row("pushed " + label, label, text)));
+    for (const call of set.pushed ?? [])
+      rows.push(...flatten(call.args ?? call).filter(([label]) => label !== "commandBuffer").map(([label,
+        text]) => row("pushed " + label, label, text)));
     part(`Set ${set.number}`, about, rows);
   }
 }
 
-function descriptorText({ object, image, layout, offset, range, sampler }) {
-  return [image, object === undefined || object === image ? null : object ?? "VK_NULL_HANDLE", offset !== undefined ? `at ${number(offset)}, ${range === null ? "to its end" : size(range)}` : null, sampler,
-    layout && !/SHADER_READ_ONLY/.test(layout) ? plain(layout, "VK_IMAGE_LAYOUT_") : null].filter(Boolean).join(" ");
+function descriptorText({object, image, layout, offset, range, sampler}) {
+  return [
+    image, object === undefined || object === image ? null : object ?? "VK_NULL_HANDLE",
+    offset !== undefined ? `at ${number(offset)}, ${range === null ? "to its end" : size(range)}` : null, sampler,
+    layout && !/SHADER_READ_ONLY/.test(layout) ? plain(layout, "VK_IMAGE_LAYOUT_") : null
+  ].filter(Boolean)
+      .join(" ");
 }
 
 /** A descriptor with its picture and links. */
 export function descriptor(one, at, names = {}) {
-  const { object, image, layout, offset, range, sampler } = one;
+  const {object, image, layout, offset, range, sampler} = one;
   const parts = [];
   const name = names[image] ?? names[object];
-  if (image) parts.push(thumb(image, at), handle(image), name ? el("span", { class: "label" }, ` “${name}”`) : null, object && object !== image ? [" ", dim(linked(object))] : null);
-  else if (object) parts.push(handle(object, offset !== undefined ? { offset, ...(range ? { bytes: range } : {}), as: "vec4" } : {}), name ? el("span", { class: "label" }, ` “${name}”`) : null);
-  else if (object === null) parts.push("VK_NULL_HANDLE");
+  if (image)
+    parts.push(thumb(image, at), handle(image), name ? el("span", {class: "label"}, ` “${name}”`) : null,
+        object && object !== image ? [" ", dim(linked(object))] : null);
+  else if (object)
+    parts.push(handle(object, offset !== undefined ? {offset, ...(range ? {bytes: range} : {}), as: "vec4"} : {}),
+        name ? el("span", {class: "label"}, ` “${name}”`) : null);
+  else if (object === null)
+    parts.push("VK_NULL_HANDLE");
   if (offset !== undefined) parts.push(` at ${number(offset)}, ${range === null ? "to its end" : size(range)}`);
   if (sampler) parts.push(" ", dim(linked(sampler)));
   if (layout && !/SHADER_READ_ONLY/.test(layout)) parts.push(" ", dim(plain(layout, "VK_IMAGE_LAYOUT_")));
@@ -296,21 +416,40 @@ function passRows(pass, info, at, row) {
   if (pass.renderPass && (info?.pSubpasses?.length ?? 2) > 1) rows.push(row("subpass", "subpass", pass.subpass));
   const begin = Object.values(pass.args ?? {}).find((value) => value?.renderArea);
   if (begin) {
-    const { offset, extent } = begin.renderArea;
-    rows.push(row("area", "area", `${extent.width} × ${extent.height}${offset.x || offset.y ? ` at ${offset.x}, ${offset.y}` : ""}`));
+    const {offset, extent} = begin.renderArea;
+    rows.push(row("area", "area",
+        `${extent.width} × ${extent.height}${offset.x || offset.y ? ` at ${offset.x}, ${offset.y}` : ""}`));
   }
   const subpass = info?.pSubpasses?.[pass.subpass];
-  const lists = { color: subpass?.pColorAttachments, resolve: subpass?.pResolveAttachments, input: subpass?.pInputAttachments };
-  const dynamic = { color: begin?.pColorAttachments, depth: [begin?.pDepthAttachment], stencil: [begin?.pStencilAttachment] };
+  const lists = {
+    color: subpass?.pColorAttachments,
+    resolve: subpass?.pResolveAttachments,
+    input: subpass?.pInputAttachments
+  };
+  const dynamic = {
+    color: begin?.pColorAttachments,
+    depth: [begin?.pDepthAttachment],
+    stencil: [begin?.pStencilAttachment]
+  };
   for (const one of pass.attachments) {
-    const reference = lists[one.role]?.[one.number] ?? (one.role.startsWith("depth") ? subpass?.pDepthStencilAttachment : null);
+    const reference =
+        lists[one.role]?.[one.number] ?? (one.role.startsWith("depth") ? subpass?.pDepthStencilAttachment : null);
     const how = info ? info.pAttachments?.[reference?.attachment] : dynamic[one.role]?.[one.number];
-    const ops = how ? `${plain(how.loadOp, "VK_ATTACHMENT_LOAD_OP_")}, ${plain(how.storeOp, "VK_ATTACHMENT_STORE_OP_")}` : "";
-    const which = [one.level ? `level ${one.level}` : "", one.layer || one.layers > 1 ? `layer ${one.layer}${one.layers > 1 ? ` to ${one.layer + one.layers - 1}` : ""}` : ""].filter(Boolean).join(" ");
-    const label = one.role === "depth-stencil" ? "depth" : `${one.role}${["depth", "stencil"].includes(one.role) ? "" : " " + one.number}`;
+    const ops =
+        how ? `${plain(how.loadOp, "VK_ATTACHMENT_LOAD_OP_")}, ${plain(how.storeOp, "VK_ATTACHMENT_STORE_OP_")}` : "";
+    const which = [
+      one.level ? `level ${one.level}` : "",
+      one.layer || one.layers > 1 ? `layer ${one.layer}${one.layers > 1 ? ` to ${one.layer + one.layers - 1}` : ""}`
+                                                                        : ""
+    ].filter(Boolean).join(" ");
+    const label = one.role === "depth-stencil"
+        ? "depth"
+        : `${one.role}${["depth", "stencil"].includes(one.role) ? "" : " " + one.number}`;
     const format = one.format ? plain(one.format, "VK_FORMAT_") : "";
-    rows.push(row(`${one.role} ${one.number}`, label, [one.image ?? one.view, which, format, ops].filter(Boolean).join(" "),
-      () => [one.image ? handle(one.image) : linked(one.view ?? "none"), " ", which ? which + " " : "", format, ops ? dim(` ${ops}`) : null]));
+    rows.push(
+        row(`${one.role} ${one.number}`, label, [one.image ?? one.view, which, format, ops].filter(Boolean).join(" "),
+            () => [one.image ? handle(one.image) : linked(one.view ?? "none"), " ", which ? which + " " : "", format,
+                ops ? dim(` ${ops}`) : null]));
   }
   return rows;
 }
@@ -322,22 +461,28 @@ function constants(hex) {
   const words = [];
   for (let i = 0; i + 4 <= bytes.length && i < 1024; i += 4) {
     const float = view.getFloat32(i, true), bits = view.getUint32(i, true), exponent = Math.abs(float);
-    words.push(bits === 0 ? "0" : exponent > 1e-6 && exponent < 1e9 ? short(float) : bits < 65536 ? String(bits) : "0x" + bits.toString(16).padStart(8, "0"));
+    words.push(bits === 0                       ? "0"
+            : exponent > 1e-6 && exponent < 1e9 ? short(float)
+            : bits < 65536                      ? String(bits)
+                                                : "0x" + bits.toString(16).padStart(8, "0"));
   }
-  return el("span", { title: hex }, words.join("  ") || hex);
+  return el("span", {title: hex}, words.join("  ") || hex);
 }
 
 function stride(one, info) {
-  return one.stride ?? info?.pVertexInputState?.pVertexBindingDescriptions?.find(({ binding }) => binding === one.binding)?.stride ?? 0;
+  return one.stride ??
+      info?.pVertexInputState?.pVertexBindingDescriptions?.find(({binding}) => binding === one.binding)?.stride ?? 0;
 }
 
 /** How the pipeline reads a vertex buffer, as `lapilli memory --as` has it. */
 function layoutOfVertices(one, info) {
-  const base = { offset: one.offset };
-  const attributes = (info?.pVertexInputState?.pVertexAttributeDescriptions ?? []).filter(({ binding }) => binding === one.binding).sort((a, b) => a.offset - b.offset);
+  const base = {offset: one.offset};
+  const attributes = (info?.pVertexInputState?.pVertexAttributeDescriptions ?? [])
+                         .filter(({binding}) => binding === one.binding)
+                         .sort((a, b) => a.offset - b.offset);
   const types = [];
   let end = 0;
-  for (const { format, offset } of attributes) {
+  for (const {format, offset} of attributes) {
     const parts = [...format.matchAll(/[RGBA](\d+)/g)].map(([, bits]) => Number(bits));
     if (!parts.length || offset < end || /PACK/.test(format) && !/PACK32/.test(format)) return base;
     if (offset > end) types.push(`x8x${offset - end}`);
@@ -348,5 +493,5 @@ function layoutOfVertices(one, info) {
     end = offset + (many * Number(type.slice(1))) / 8;
   }
   const step = stride(one, info);
-  return types.length ? { ...base, as: types.join(","), ...(step && step >= end ? { stride: step } : {}) } : base;
+  return types.length ? {...base, as: types.join(","), ...(step && step >= end ? {stride: step} : {})} : base;
 }

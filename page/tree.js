@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The commands of a frame as a tree, or its draws as a list. Only rows in view exist; children come in windows.
 
-import { aborted, api } from "./api.js";
-import { byId, chip, count, dim, el, fill, notice, number, press } from "./dom.js";
-import { comparePositions, frameOf, go, route } from "./route.js";
-import { Rows } from "./rows.js";
-import { workOf } from "./lists.js";
+import {aborted, api} from "./api.js";
+import {byId, chip, count, dim, el, fill, notice, number, press} from "./dom.js";
+import {workOf} from "./lists.js";
+import {comparePositions, frameOf, go, route} from "./route.js";
+import {Rows} from "./rows.js";
 
 const ROW = 22;
 const WINDOW = 256;
@@ -23,7 +23,7 @@ const MODES = [
 /** A node of the tree. `inner` is how many rows stand below it once it is open. */
 class Node {
   constructor(data, parent, index) {
-    Object.assign(this, { data, parent, index, of: null, windows: new Map(), open: false, opened: [], inner: 0 });
+    Object.assign(this, {data, parent, index, of: null, windows: new Map(), open: false, opened: [], inner: 0});
   }
   get level() { return this.parent ? this.parent.level + 1 : 0; }
   child(index) { return this.windows.get(Math.floor(index / WINDOW))?.[index % WINDOW]; }
@@ -41,7 +41,8 @@ class Node {
       const at = among.findIndex((other) => other.index > this.index);
       among.splice(at < 0 ? among.length : at, 0, this);
       this.parent.grow(this.inner);
-    } else among.splice(among.indexOf(this), 1);
+    } else
+      among.splice(among.indexOf(this), 1);
   }
   setOf(of) {
     if (this.of === of) return;
@@ -58,7 +59,7 @@ class Node {
       if (row <= at + open.inner) return open.at(row - at - 1);
       extra += open.inner;
     }
-    return { parent: this, index: row - extra };
+    return {parent: this, index: row - extra};
   }
   get row() {
     let row = this.index + (this.parent.parent ? this.parent.row + 1 : 0);
@@ -77,10 +78,11 @@ export class Tree {
     this.frame = 0;
     this.selected = "";
     this.box = byId("tree");
-    this.rows = new Rows(this.box, { extent: ROW, make: (row) => this.make(row) });
+    this.rows = new Rows(this.box, {extent: ROW, make: (row) => this.make(row)});
     this.chips = {};
     fill(byId("tree-modes"), MODES.map(([mode, text, title]) => {
-      this.chips[mode] = chip(text, false, () => go({ query: { show: mode === "work" ? null : mode } }), { title, data: { mode } });
+      this.chips[mode] =
+          chip(text, false, () => go({query: {show: mode === "work" ? null : mode}}), {title, data: {mode}});
       return this.chips[mode];
     }));
     this.box.addEventListener("keydown", (event) => this.key(event));
@@ -91,11 +93,12 @@ export class Tree {
   async show(position, mode = "work") {
     this.stop?.abort();
     this.stop = new AbortController();
-    const { signal } = this.stop;
+    const {signal} = this.stop;
     this.selected = position;
     this.rows.refresh();
     try {
-      if (frameOf(position) !== this.frame || mode !== this.mode || !this.root) await this.load(frameOf(position), mode, signal);
+      if (frameOf(position) !== this.frame || mode !== this.mode || !this.root)
+        await this.load(frameOf(position), mode, signal);
       await this.reveal(position, signal);
     } catch (error) {
       if (aborted(error) || signal.aborted) return;
@@ -120,7 +123,8 @@ export class Tree {
     for (const [name, button] of Object.entries(this.chips)) press(button, name === mode);
     if (!node) {
       fill(byId("tree-title"), "Commands");
-      return this.message(notice(`There is no frame ${number(frame)}`, `The trace has ${count(this.capture.frames.total, "frame")}.`));
+      return this.message(
+          notice(`There is no frame ${number(frame)}`, `The trace has ${count(this.capture.frames.total, "frame")}.`));
     }
     fill(byId("tree-title"), `Frame ${frame}`);
     byId("tree-title").title = counts(node) || "no commands";
@@ -133,9 +137,10 @@ export class Tree {
     this.root.open = true;
     if (mode === "passes") {
       if (node.commands > WHOLE)
-        return this.message(notice("Too many commands", `This frame has ${number(node.commands)}; this list looks at up to ${number(WHOLE)}.`,
-          "The tree under “work” has the passes, too."));
-      const answer = await api.json(api.path("/tree", { at: String(frame), depth: 64 }), { signal });
+        return this.message(notice("Too many commands",
+            `This frame has ${number(node.commands)}; this list looks at up to ${number(WHOLE)}.`,
+            "The tree under “work” has the passes, too."));
+      const answer = await api.json(api.path("/tree", {at: String(frame), depth: 64}), {signal});
       this.take(this.root, answer.nodes[0].children);
     } else {
       await this.window(this.root, 0, signal);
@@ -143,21 +148,25 @@ export class Tree {
     }
     this.rows.set(this.root.inner);
     if (this.root.inner === 0)
-      this.message(notice("This frame submits nothing", "Its calls are in the trace: they make objects, map memory, or wait.", el("p", {}, "See ",
-        el("a", { href: "#", data: { view: "objects" } }, "what lives here"), ".")));
-    else if (list.total > 0) list.peek(0);
+      this.message(
+          notice("This frame submits nothing", "Its calls are in the trace: they make objects, map memory, or wait.",
+              el("p", {}, "See ", el("a", {href: "#", data: {view: "objects"}}, "what lives here"), ".")));
+    else if (list.total > 0)
+      list.peek(0);
   }
 
   async loadFlat(node, list, mode, signal) {
     const wanted = mode === "draws" ? node.draws : node.dispatches + node.traces;
-    if (wanted === 0) return this.message(notice(mode === "draws" ? "This frame draws nothing" : "This frame dispatches nothing", counts(node) || "It has no commands."));
-    this.flat = { count: list.total, at: (row) => list.peek(row), list };
+    if (wanted === 0)
+      return this.message(notice(mode === "draws" ? "This frame draws nothing" : "This frame dispatches nothing",
+          counts(node) || "It has no commands."));
+    this.flat = {count: list.total, at: (row) => list.peek(row), list};
     if (wanted < list.total && list.total <= WHOLE) {
       // Both kinds are in one list of the server.
-      const all = await Promise.all(Array.from({ length: list.total }, (_, i) => list.get(i)));
+      const all = await Promise.all(Array.from({length: list.total}, (_, i) => list.get(i)));
       signal.throwIfAborted();
       const rows = all.filter((row) => /Draw/.test(row.command) === (mode === "draws"));
-      this.flat = { count: rows.length, at: (row) => rows[row], rows };
+      this.flat = {count: rows.length, at: (row) => rows[row], rows};
     }
     this.rows.set(this.flat.count);
   }
@@ -179,8 +188,13 @@ export class Tree {
   /** Asks for a window of children. */
   async window(node, number, signal) {
     if (node.windows.has(number)) return;
-    const answer = await api.json(api.path("/tree", { at: node.data.position, depth: 1, all: this.mode === "all",
-      children: `${number * WINDOW + 1}-${(number + 1) * WINDOW}` }), { signal });
+    const answer = await api.json(api.path("/tree", {
+      at: node.data.position,
+      depth: 1,
+      all: this.mode === "all",
+      children: `${number * WINDOW + 1}-${(number + 1) * WINDOW}`
+    }),
+        {signal});
     if (node.windows.has(number)) return;
     node.windows.set(number, answer.nodes[0].children.map((data, i) => new Node(data, node, number * WINDOW + i)));
     node.setOf(answer.of ?? answer.nodes[0].children.length);
@@ -205,16 +219,20 @@ export class Tree {
   }
 
   /** A node has something below it that this mode shows. */
-  opens({ data, of }) {
+  opens({data, of}) {
     if (of !== null) return of > 0;
     if (data.kind === "command") return false;
-    if (this.mode === "all" || data.kind === "submit" || data.kind === "execution") return data.commands > (data.kind === "execution" ? 1 : 0);
+    if (this.mode === "all" || data.kind === "submit" || data.kind === "execution")
+      return data.commands > (data.kind === "execution" ? 1 : 0);
     return workOf(data) + data.transfers + data.others + data.passes > 0;
   }
 
   async toggle(node, open = !node.open) {
     if (!this.opens(node)) return;
-    if (open && node.of === null) await this.window(node, 0, this.stop.signal).catch((error) => { if (!aborted(error)) throw error; });
+    if (open && node.of === null)
+      await this.window(node, 0, this.stop.signal).catch((error) => {
+        if (!aborted(error)) throw error;
+      });
     if (node.of === null) return;
     node.setOpen(open);
     this.rows.set(this.root.inner);
@@ -223,7 +241,8 @@ export class Tree {
   /** Opens the way to a position, and scrolls there. */
   async reveal(position, signal) {
     if (this.flat) {
-      const at = this.flat.rows ? this.flat.rows.findIndex((row) => row.position === position) : await this.flat.list.upTo(position) - 1;
+      const at = this.flat.rows ? this.flat.rows.findIndex((row) => row.position === position)
+                                : await this.flat.list.upTo(position) - 1;
       if (at >= 0) this.rows.reveal(at);
       return this.rows.refresh();
     }
@@ -231,13 +250,16 @@ export class Tree {
     let node = this.root;
     while (node.of) {
       const child = await this.childAt(node, position, signal);
-      if (!child || child.data.position === position) { node = child ?? node; break; }
+      if (!child || child.data.position === position) {
+        node = child ?? node;
+        break;
+      }
       if (!this.opens(child)) break;
       if (child.of === null) await this.window(child, 0, signal);
       node = child;
     }
     signal.throwIfAborted();
-    if (node.data.position !== position && this.mode === "work") return go({ query: { show: "all" } }, { replace: true });
+    if (node.data.position !== position && this.mode === "work") return go({query: {show: "all"}}, {replace: true});
     for (let above = node.parent; above?.parent; above = above.parent) above.setOpen(true);
     this.rows.set(this.root.inner);
     if (node.parent) this.rows.reveal(node.row);
@@ -251,8 +273,10 @@ export class Tree {
       const middle = (low + high) >> 1;
       await this.window(node, Math.floor(middle / WINDOW), signal);
       const child = node.child(middle);
-      if (child && comparePositions(child.data.position, position) <= 0) low = middle + 1;
-      else high = middle;
+      if (child && comparePositions(child.data.position, position) <= 0)
+        low = middle + 1;
+      else
+        high = middle;
     }
     return low ? node.child(low - 1) : null;
   }
@@ -261,31 +285,45 @@ export class Tree {
   item(row) {
     if (this.flat) {
       const draw = this.flat.at(row);
-      return draw ? { position: draw.position, level: 1, of: this.flat.count, index: row, draw, name: draw.command } : null;
+      return draw ? {position: draw.position, level: 1, of: this.flat.count, index: row, draw, name: draw.command}
+                  : null;
     }
-    const { parent, index } = this.root.at(row);
+    const {parent, index} = this.root.at(row);
     const node = parent.child(index);
-    if (node) return { position: node.data.position, level: node.level, of: parent.of, index, node, name: node.data.name };
-    this.window(parent, Math.floor(index / WINDOW), this.stop.signal).then(() => this.rows.set(this.root.inner), () => {});
+    if (node)
+      return {position: node.data.position, level: node.level, of: parent.of, index, node, name: node.data.name};
+    this.window(parent, Math.floor(index / WINDOW), this.stop.signal)
+        .then(() => this.rows.set(this.root.inner), () => {});
     return null;
   }
 
   make(row) {
     const item = this.item(row);
-    if (!item) return el("div", { class: "row waiting" }, el("i"));
-    const { node, position } = item;
+    if (!item) return el("div", {class: "row waiting"}, el("i"));
+    const {node, position} = item;
     const data = node?.data;
     const draw = item.draw ?? this.capture.lists.get(this.frame)?.by.get(position);
     const opens = node ? this.opens(node) : false;
     const chosen = position === this.selected;
-    const made = el("div", { class: "row " + look(item), role: "treeitem", id: "row-" + position, "aria-level": item.level, "aria-setsize": item.of,
-      "aria-posinset": item.index + 1, "aria-selected": String(chosen), "aria-expanded": opens ? String(node.open) : null, data: { position },
-      title: data ? `${position}  ${counts(data)}` : position },
-    el("span", { class: "twist", "aria-hidden": "true" }, opens ? (node.open ? "▾" : "▸") : ""),
-    el("span", { class: "n" }, this.flat || item.level < 3 ? position : "." + position.split(".").pop()),
-    name(item), draw ? dim(drawn(draw)) : data?.object && item.level && data.kind !== "command buffer" && data.kind !== "submit" ? dim(data.object) : null,
-    draw?.labels.length && this.flat ? el("span", { class: "label t" }, draw.labels.at(-1)) : null,
-    data && data.kind !== "command" ? el("span", { class: "t" }, amount(data)) : null);
+    const made = el("div", {
+      class: "row " + look(item),
+      role: "treeitem",
+      id: "row-" + position,
+      "aria-level": item.level,
+      "aria-setsize": item.of,
+      "aria-posinset": item.index + 1,
+      "aria-selected": String(chosen),
+      "aria-expanded": opens ? String(node.open) : null,
+      data: {position},
+      title: data ? `${position}  ${counts(data)}` : position
+    },
+        el("span", {class: "twist", "aria-hidden": "true"}, opens ? (node.open ? "▾" : "▸") : ""),
+        el("span", {class: "n"}, this.flat || item.level < 3 ? position : "." + position.split(".").pop()), name(item),
+        draw                                                                                         ? dim(drawn(draw))
+            : data?.object && item.level && data.kind !== "command buffer" && data.kind !== "submit" ? dim(data.object)
+                                                                                                     : null,
+        draw?.labels.length && this.flat ? el("span", {class: "label t"}, draw.labels.at(-1)) : null,
+        data && data.kind !== "command" ? el("span", {class: "t"}, amount(data)) : null);
     made.style.paddingLeft = `${4 + (item.level - 1) * 13}px`;
     if (chosen) this.box.setAttribute("aria-activedescendant", made.id);
     return made;
@@ -299,11 +337,18 @@ export class Tree {
     this.choose(row.dataset.position);
   }
 
-  choose(position) { go({ view: "commands", subject: position, query: { target: route.query.target === "presented" ? null : route.query.target } }); }
+  choose(position) {
+    go({
+      view: "commands",
+      subject: position,
+      query: {target: route.query.target === "presented" ? null : route.query.target}
+    });
+  }
 
   /** The row of what is selected, or -1. */
   get current() {
-    for (const row of this.rows.space.children) if (row.dataset.position === this.selected) return Number(row.dataset.row);
+    for (const row of this.rows.space.children)
+      if (row.dataset.position === this.selected) return Number(row.dataset.row);
     if (this.place?.position === this.selected) return this.place.row;
     return -1;
   }
@@ -313,16 +358,30 @@ export class Tree {
     const now = this.current;
     const page = Math.max(1, Math.floor(this.box.clientHeight / ROW) - 1);
     const node = now >= 0 && this.root ? this.item(now)?.node : null;
-    const moves = { ArrowDown: now + 1, ArrowUp: now - 1, PageDown: now + page, PageUp: now - page, Home: 0, End: this.rows.count - 1 };
+    const moves = {
+      ArrowDown: now + 1,
+      ArrowUp: now - 1,
+      PageDown: now + page,
+      PageUp: now - page,
+      Home: 0,
+      End: this.rows.count - 1
+    };
     if (event.key === "ArrowRight" && node && this.opens(node)) {
-      if (!node.open) this.toggle(node);
-      else this.step(now + 1);
+      if (!node.open)
+        this.toggle(node);
+      else
+        this.step(now + 1);
     } else if (event.key === "ArrowLeft" && node && (node.open || node.parent.parent)) {
-      if (node.open) this.toggle(node);
-      else this.step(node.parent.row);
-    } else if (event.key in moves) this.step(moves[event.key]);
-    else if ((event.key === " " || event.key === "Enter") && node) this.toggle(node);
-    else return;
+      if (node.open)
+        this.toggle(node);
+      else
+        this.step(node.parent.row);
+    } else if (event.key in moves)
+      this.step(moves[event.key]);
+    else if ((event.key === " " || event.key === "Enter") && node)
+      this.toggle(node);
+    else
+      return;
     event.preventDefault();
     event.stopPropagation();
   }
@@ -330,41 +389,47 @@ export class Tree {
   async step(row) {
     row = Math.max(0, Math.min(row, this.rows.count - 1));
     this.rows.reveal(row);
-    if (this.flat) this.flat.list && await this.flat.list.get(row);
+    if (this.flat)
+      this.flat.list && await this.flat.list.get(row);
     else {
-      const { parent, index } = this.root.at(row);
+      const {parent, index} = this.root.at(row);
       await this.window(parent, Math.floor(index / WINDOW), this.stop.signal).catch(() => {});
     }
     const item = this.item(row);
     if (!item) return;
-    this.place = { position: item.position, row };
+    this.place = {position: item.position, row};
     this.choose(item.position);
   }
 }
 
-function look({ node, draw, name: command }) {
+function look({node, draw, name: command}) {
   if (draw) return /Draw/.test(draw.command) ? "draw" : "compute";
-  const { kind, draws, dispatches, traces } = node.data;
+  const {kind, draws, dispatches, traces} = node.data;
   if (kind === "label") return "labelled";
   if (kind !== "command") return "holds";
-  return draws ? "draw" : dispatches || traces ? "compute" : node.data.transfers ? "copies" : /^vkCmd(End|Begin)/.test(command ?? "") ? "edge" : "sets";
+  return draws                                  ? "draw"
+      : dispatches || traces                    ? "compute"
+      : node.data.transfers                     ? "copies"
+      : /^vkCmd(End|Begin)/.test(command ?? "") ? "edge"
+                                                : "sets";
 }
 
-function name({ node, draw }) {
-  if (draw) return el("span", { class: "what" }, draw.command);
-  const { kind, name: text, object } = node.data;
-  if (kind === "label") return el("span", { class: "what label" }, `“${text}”`);
-  if (kind === "submit") return el("span", { class: "what" }, "submit ", dim(object ?? ""));
-  if (kind === "command buffer") return el("span", { class: "what" }, object ?? "command buffer");
-  if (kind === "render pass") return el("span", { class: "what", title: text }, "render pass");
-  return el("span", { class: "what" }, text ?? kind);
+function name({node, draw}) {
+  if (draw) return el("span", {class: "what"}, draw.command);
+  const {kind, name: text, object} = node.data;
+  if (kind === "label") return el("span", {class: "what label"}, `“${text}”`);
+  if (kind === "submit") return el("span", {class: "what"}, "submit ", dim(object ?? ""));
+  if (kind === "command buffer") return el("span", {class: "what"}, object ?? "command buffer");
+  if (kind === "render pass") return el("span", {class: "what", title: text}, "render pass");
+  return el("span", {class: "what"}, text ?? kind);
 }
 
 /** What a draw draws, in few words. */
-export function drawn({ vertices, instances, groups, command }) {
+export function drawn({vertices, instances, groups, command}) {
   if (groups) return groups.join(" × ");
   if (vertices === null) return /Indirect/.test(command) ? "indirect" : "";
-  return `${number(vertices)} ${/Indexed/.test(command) ? "indices" : "vertices"}${instances > 1 ? ` × ${number(instances)}` : ""}`;
+  return `${number(vertices)} ${/ Indexed /.test(command) ? "indices" : "vertices"}${
+      instances > 1 ? ` × ${number(instances)}` : ""}`;
 }
 
 function amount(node) {
@@ -373,6 +438,11 @@ function amount(node) {
 }
 
 export function counts(node) {
-  return [["submits", "submit"], ["buffers", "command buffer"], ["passes", "render pass", "render passes"], ["draws", "draw"], ["dispatches", "dispatch", "dispatches"],
-    ["traces", "ray trace"], ["transfers", "transfer"], ["commands", "command"]].filter(([key]) => node[key]).map(([key, ...words]) => count(node[key], ...words)).join(", ");
+  return [
+    ["submits", "submit"], ["buffers", "command buffer"], ["passes", "render pass", "render passes"], ["draws", "draw"],
+    ["dispatches", "dispatch", "dispatches"], ["traces", "ray trace"], ["transfers", "transfer"],
+    ["commands", "command"]
+  ].filter(([key]) => node[key])
+      .map(([key, ...words]) => count(node[key], ...words))
+      .join(", ");
 }

@@ -1,30 +1,43 @@
 // SPDX-License-Identifier: MIT
 // Parameters of calls, as lapilli print has them, as text.
 
-import { el, linked, plain, short } from "./dom.js";
+import {el, linked, plain, short} from "./dom.js";
 
 const LINES = 400;
-const silent = (name, value) => name === "sType" || (name === "pNext" && value === null) || (name === "flags" && value === "0");
+const silent = (name, value) =>
+    name === "sType" || (name === "pNext" && value === null) || (name === "flags" && value === "0");
 const scalar = (value) => value === null || typeof value !== "object";
 
 export function text(value) {
   if (value === null) return "null";
   if (typeof value === "number") return short(value);
   if (typeof value === "string") return /^VK_[A-Z0-9_ |]+$/.test(value) ? plain(value) : value;
-  if (typeof value === "object" && "hash" in value && "bytes" in value && Object.keys(value).length === 2) return `${value.bytes} bytes, ${value.hash}`;
+  if (typeof value === "object" && "hash" in value && "bytes" in value && Object.keys(value).length === 2)
+    return `${value.bytes} bytes, ${value.hash}`;
   return String(value);
 }
 
-/** Leaves with their names, like [["pViewports[0].width", "500"]]. Lists of numbers and short structures are one leaf. */
+/**
+ * Leaves with their names, like [["pViewports[0].width", "500"]]. Lists of numbers and short structures are one leaf.
+ */
 export function flatten(value, prefix = "", out = []) {
   for (const [name, one] of Object.entries(value ?? {})) {
     if (out.length >= LINES) break;
     if (silent(name, one)) continue;
     const label = Array.isArray(value) ? `${prefix}[${name}]` : prefix ? `${prefix}.${name}` : name;
-    if (scalar(one) || text(one) !== "[object Object]" && !Array.isArray(one)) out.push([label, text(one)]);
+    if (scalar(one) || text(one) !== "[object Object]" && !Array.isArray(one))
+      out.push([label, text(one)]);
     else if (Array.isArray(one) ? one.every(scalar) : Object.values(one).every(scalar) && Object.keys(one).length <= 6)
-      out.push([label, Array.isArray(one) ? one.slice(0, 64).map(text).join(", ") + (one.length > 64 ? ", …" : "") : Object.entries(one).filter(([key, leaf]) => !silent(key, leaf)).map(([key, leaf]) => `${key} ${text(leaf)}`).join(", ")]);
-    else flatten(one, label, out);
+      out.push([
+        label,
+        Array.isArray(one) ? one.slice(0, 64).map(text).join(", ") + (one.length > 64 ? ", …" : "")
+                           : Object.entries(one)
+                                 .filter(([key, leaf]) => !silent(key, leaf))
+                                 .map(([key, leaf]) => `${key} ${text(leaf)}`)
+                                 .join(", ")
+      ]);
+    else
+      flatten(one, label, out);
   }
   return out;
 }
@@ -34,15 +47,21 @@ export function pretty(value) {
   const lines = [];
   const walk = (name, one, depth) => {
     if (lines.length > LINES) return;
-    const key = name === "" ? "" : el("span", { class: "key" }, name, " ");
-    const inline = scalar(one) ? text(one) : Array.isArray(one) && one.every(scalar) ? `[${one.slice(0, 256).map(text).join(", ")}${one.length > 256 ? ", …" : ""}]`
-      : text(one) !== "[object Object]" && !Array.isArray(one) ? text(one) : null;
+    const key = name === "" ? "" : el("span", {class: "key"}, name, " ");
+    const inline = scalar(one) ? text(one)
+        : Array.isArray(one) && one.every(scalar)
+        ? `[${one.slice(0, 256).map(text).join(", ")}${one.length > 256 ? ", …" : ""}]`
+        : text(one) !== "[object Object]" && !Array.isArray(one) ? text(one)
+                                                                 : null;
     const line = el("div", {}, key, inline === null ? null : linked(inline));
     line.style.paddingLeft = `${depth * 14}px`;
     lines.push(line);
-    if (inline === null) for (const [child, below] of Object.entries(one)) if (!silent(child, below)) walk(Array.isArray(one) ? `[${child}]` : child, below, depth + 1);
+    if (inline === null)
+      for (const [child, below] of Object.entries(one))
+        if (!silent(child, below)) walk(Array.isArray(one) ? `[${child}]` : child, below, depth + 1);
   };
-  for (const [name, one] of Object.entries(value ?? {})) if (!silent(name, one)) walk(name, one, 0);
-  if (lines.length > LINES) lines.push(el("div", { class: "dim" }, "… and more"));
-  return el("div", { class: "pretty" }, lines);
+  for (const [name, one] of Object.entries(value ?? {}))
+    if (!silent(name, one)) walk(name, one, 0);
+  if (lines.length > LINES) lines.push(el("div", {class: "dim"}, "… and more"));
+  return el("div", {class: "pretty"}, lines);
 }

@@ -1,61 +1,97 @@
 // SPDX-License-Identifier: MIT
-// Shows a picture: channels, range, zoom, and the texel under the pointer. Values come from the bytes of the texels, which
-// are fetched when a control or the pointer wants them; where these can't be decoded, from the picture itself.
+// Shows a picture: channels, range, zoom, and the texel under the pointer. Values come from the bytes of the texels,
+// which are fetched when a control or the pointer wants them; where these can't be decoded, from the picture itself.
 
-import { aborted, api } from "./api.js";
-import { chip, count, el, fill, handle, plain, press, short } from "./dom.js";
-import { decode, layoutOf, paint, rangeOf, stored, toLinear } from "./formats.js";
+import {aborted, api} from "./api.js";
+import {chip, count, el, fill, handle, plain, press, short} from "./dom.js";
+import {decode, layoutOf, paint, rangeOf, stored, toLinear} from "./formats.js";
 
-const LARGEST = 64;       // pixels of the screen for a texel
-const GRID = 6;           // from so many on a texel gets a frame
+const LARGEST = 64; // pixels of the screen for a texel
+const GRID = 6;     // from so many on a texel gets a frame
 const MARGIN = 12;
-const NAMES = { R: "red", G: "green", B: "blue", A: "alpha" };
+const NAMES = {
+  R: "red",
+  G: "green",
+  B: "blue",
+  A: "alpha"
+};
 
 /** What the picture of a server is worth where its texels can't be decoded: eight bits a channel. */
-const EIGHT = { kind: "norm", suffix: "UNORM", channels: "RGB", parts: [0, 1, 2].map((place) => ({ place, bits: 8 })), ofPicture: true };
+const EIGHT = {
+  kind: "norm",
+  suffix: "UNORM",
+  channels: "RGB",
+  parts: [0, 1, 2].map((place) => ({place, bits: 8})),
+  ofPicture: true
+};
 
-/** A source has: png, its path; raw, the path of its bytes, or null; alpha, the path of a picture of its alpha, or null;
- *  long, whether the bytes may need a replay; key, which is the same for pictures that share a range; image, name, format,
- *  range, nan, infinite as lapilli image has them; about, a text instead. */
+/**
+ * A source has: png, its path; raw, the path of its bytes, or null; alpha, the path of a picture of its alpha, or
+ * null; long, whether the bytes may need a replay; key, which is the same for pictures that share a range; image, name,
+ * format, range, nan, infinite as lapilli image has them; about, a text instead.
+ */
 export class Viewer {
   constructor(id) {
-    Object.assign(this, { source: null, values: null, range: null, channels: "RGB", view: { scale: 1, x: 0, y: 0 }, fitted: true, flipped: false, pinned: null, hover: null });
-    this.canvas = el("canvas", { id: id ? id + "-canvas" : null, width: 1, height: 1, hidden: true });
-    this.marks = { texel: el("i", { class: "mark", hidden: true }), pin: el("i", { class: "mark pin", hidden: true }) };
-    this.says = el("div", { class: "says", hidden: true });
-    this.box = el("div", { class: "stage", id, tabindex: "0", "aria-label": "Picture" }, this.canvas, this.marks.texel, this.marks.pin, this.says);
-    this.line = el("div", { class: "probe", id: id ? id + "-probe" : null });
-    this.context = this.canvas.getContext("2d", { willReadFrequently: true });
+    Object.assign(this, {
+      source: null,
+      values: null,
+      range: null,
+      channels: "RGB",
+      view: {scale: 1, x: 0, y: 0},
+      fitted: true,
+      flipped: false,
+      pinned: null,
+      hover: null
+    });
+    this.canvas = el("canvas", {id: id ? id + "-canvas" : null, width: 1, height: 1, hidden: true});
+    this.marks = {texel: el("i", {class: "mark", hidden: true}), pin: el("i", {class: "mark pin", hidden: true})};
+    this.says = el("div", {class: "says", hidden: true});
+    this.box = el("div", {class: "stage", id, tabindex: "0", "aria-label": "Picture"}, this.canvas, this.marks.texel,
+        this.marks.pin, this.says);
+    this.line = el("div", {class: "probe", id: id ? id + "-probe" : null});
+    this.context = this.canvas.getContext("2d", {willReadFrequently: true});
     this.tools(id);
     this.pointer();
-    new ResizeObserver(() => { if (this.fitted) this.fit(); }).observe(this.box);
+    new ResizeObserver(() => {
+      if (this.fitted) this.fit();
+    }).observe(this.box);
   }
 
   /** Shows the picture of a source once it is here. */
-  async show(source, { signal } = {}) {
-    const image = await load(await api.picture(source.png, { signal }));
+  async show(source, {signal} = {}) {
+    const image = await load(await api.picture(source.png, {signal}));
     signal?.throwIfAborted();
     const before = this.source;
-    this.source = { ...source, width: image.naturalWidth, height: image.naturalHeight };
+    this.source = {...source, width: image.naturalWidth, height: image.naturalHeight};
     this.canvas.width = this.source.width;
     this.canvas.height = this.source.height;
     this.context.drawImage(image, 0, 0);
     this.canvas.hidden = false;
+    this.stop?.abort();
+    this.stop = new AbortController();
     this.old(false);
     this.values = this.natural = null;
     this.layout = (source.raw && layoutOf(source.format, source.name)) || EIGHT;
     if (before?.key !== source.key) this.range = null;
-    if (this.fitted || before?.width !== this.source.width || before.height !== this.source.height) this.fit();
-    else this.place();
+    if (this.fitted || before?.width !== this.source.width || before.height !== this.source.height)
+      this.fit();
+    else
+      this.place();
     this.limits();
     this.message();
-    if (this.changed) this.repaint();
-    else if (this.pinned || this.hover) this.texels().then(() => this.probe());
+    if (this.changed)
+      this.repaint();
+    else if (this.pinned || this.hover)
+      this.texels().then(() => this.probe());
     this.probe();
   }
 
-  /** What is seen is not what is chosen any more. */
-  old(old) { this.canvas.classList.toggle("old", old); }
+  /** Says whether what is seen is still what is chosen. Of what is not, nothing more is fetched. */
+  old(old) {
+    this.canvas.classList.toggle("old", old);
+    this.isOld = old;
+    if (old) this.stop?.abort();
+  }
 
   message(...parts) {
     this.says.hidden = parts.length === 0;
@@ -69,8 +105,8 @@ export class Viewer {
 
   /** Fetches the values of all texels, once for each picture. False where there are none. */
   async texels() {
-    const { source } = this;
-    if (!source) return false;
+    const {source} = this;
+    if (!source || this.isOld) return false;
     source.texels ??= this.read(source).catch((error) => {
       if (aborted(error)) source.texels = undefined;
       return null;
@@ -90,9 +126,10 @@ export class Viewer {
     const layout = source.raw && layoutOf(source.format, source.name);
     if (layout) {
       try {
-        if (source.long) await api.work(source.raw);
-        const values = decode(layout, await api.bytes(source.raw), source.width * source.height);
-        if (values) return { layout, values };
+        const {signal} = this.stop;
+        if (source.long) await api.work(source.raw, {signal});
+        const values = decode(layout, await api.bytes(source.raw, {signal}), source.width * source.height);
+        if (values) return {layout, values};
       } catch (error) {
         if (aborted(error)) throw error;
       }
@@ -100,23 +137,24 @@ export class Viewer {
     const values = new Float32Array(source.width * source.height * 4);
     const add = async (path, places) => {
       const pixels = await this.pixels(path, source);
-      for (let i = 0; i < values.length; i += 4) for (const [to, from] of places) values[i + to] = pixels[i + from] / 255;
+      for (let i = 0; i < values.length; i += 4)
+        for (const [to, from] of places) values[i + to] = pixels[i + from] / 255;
     };
     values.fill(1);
     await add(source.png, [[0, 0], [1, 1], [2, 2]]);
     const alpha = source.alpha && (await add(source.alpha, [[3, 0]]).then(() => true, () => false));
-    return { values, layout: alpha ? { ...EIGHT, channels: "RGBA", parts: [...EIGHT.parts, { place: 3, bits: 8 }] } : EIGHT };
+    return {values, layout: alpha ? {...EIGHT, channels: "RGBA", parts: [...EIGHT.parts, {place: 3, bits: 8}]} : EIGHT};
   }
 
-  async pixels(path, { width, height }) {
+  async pixels(path, {width, height}) {
     const canvas = new OffscreenCanvas(width, height);
-    const context = canvas.getContext("2d", { willReadFrequently: true });
+    const context = canvas.getContext("2d", {willReadFrequently: true});
     context.drawImage(await load(await api.picture(path)), 0, 0);
     return context.getImageData(0, 0, width, height).data;
   }
 
   async repaint() {
-    const { source } = this;
+    const {source} = this;
     if (!source) return;
     if (this.changed) {
       if (!(await this.texels()) || source !== this.source) return this.probe();
@@ -135,29 +173,37 @@ export class Viewer {
   tools(id) {
     const named = (name) => (id ? `${id}-${name}` : null);
     this.buttons = {
-      flip: chip("flip", false, () => this.flip(), { title: "upside down (f)", id: named("flip") }),
-      fit: chip("fit", true, () => this.fit(), { title: "the whole picture (1)", id: named("fit") }),
-      real: chip("1:1", false, () => this.real(), { title: "a texel is a pixel (1)", id: named("real") }),
+      flip: chip("flip", false, () => this.flip(), {title: "upside down (f)", id: named("flip")}),
+      fit: chip("fit", true, () => this.fit(), {title: "the whole picture (1)", id: named("fit")}),
+      real: chip("1:1", false, () => this.real(), {title: "a texel is a pixel (1)", id: named("real")}),
     };
-    this.letters = [..."RGBA"].map((letter) => chip(letter, letter !== "A", (event) => this.toggle(letter, event.shiftKey || event.detail === 2),
-      { title: `${NAMES[letter]}; twice or with Shift: alone`, data: { channel: letter } }));
-    const input = (name, text) => el("input", { id: named(name), "aria-label": text, title: text, inputmode: "decimal", on: { change: () => this.setRange() } });
+    this.letters = [..."RGBA"].map(
+        (letter) => chip(letter, letter !== "A", (event) => this.toggle(letter, event.shiftKey || event.detail === 2),
+            {title: `${NAMES[letter]}; twice or with Shift: alone`, data: {channel: letter}}));
+    const input = (name, text) => el("input",
+        {id: named(name), "aria-label": text, title: text, inputmode: "decimal", on: {change: () => this.setRange()}});
     this.low = input("low", "the value that is black");
     this.high = input("high", "the value that is white");
-    this.auto = chip("auto", true, () => { this.range = null; this.limits(); this.repaint(); }, { title: "the range of the values", id: named("auto") });
-    const gap = () => el("span", { class: "sep" });
-    this.controls = [this.letters, gap(), this.low, this.high, this.auto, gap(), this.buttons.flip, this.buttons.fit, this.buttons.real];
+    this.auto = chip("auto", true, () => {
+      this.range = null;
+      this.limits();
+      this.repaint();
+    }, {title: "the range of the values", id: named("auto")});
+    const gap = () => el("span", {class: "sep"});
+    this.controls = [
+      this.letters, gap(), this.low, this.high, this.auto, gap(), this.buttons.flip, this.buttons.fit, this.buttons.real
+    ];
   }
 
   limits() {
-    const { source, layout } = this;
+    const {source, layout} = this;
     const [low, high] = this.range ?? this.natural ?? source?.range ?? [0, 1];
     if (document.activeElement !== this.low) this.low.value = short(low);
     if (document.activeElement !== this.high) this.high.value = short(high);
     press(this.auto, this.range === null);
     const channels = layout?.ofPicture && source?.alpha ? "RGBA" : layout?.channels ?? "";
     for (const button of this.letters) {
-      const { channel } = button.dataset;
+      const {channel} = button.dataset;
       press(button, this.channels.includes(channel) && channels.includes(channel));
       button.disabled = !source || channels.length === 1 || !channels.includes(channel);
     }
@@ -166,14 +212,18 @@ export class Viewer {
 
   setRange() {
     const low = Number(this.low.value), high = Number(this.high.value);
-    if (this.low.value.trim() === "" || this.high.value.trim() === "" || !Number.isFinite(low) || !Number.isFinite(high)) return this.limits();
+    if (this.low.value.trim() === "" || this.high.value.trim() === "" || !Number.isFinite(low) ||
+        !Number.isFinite(high))
+      return this.limits();
     this.range = [low, high];
     this.limits();
     this.repaint();
   }
 
   toggle(letter, alone) {
-    const next = alone ? letter : this.channels.includes(letter) ? this.channels.replace(letter, "") : this.channels + letter;
+    const next = alone                   ? letter
+        : this.channels.includes(letter) ? this.channels.replace(letter, "")
+                                         : this.channels + letter;
     this.channels = [..."RGBA"].filter((one) => next.includes(one)).join("") || "RGB";
     this.limits();
     this.repaint();
@@ -185,40 +235,54 @@ export class Viewer {
     this.place();
   }
 
-  toggleSize() { if (this.fitted) this.real(); else this.fit(); }
+  toggleSize() {
+    if (this.fitted)
+      this.real();
+    else
+      this.fit();
+  }
 
   // Where it stands
 
   fit() {
     this.fitted = true;
     if (!this.source) return;
-    const { clientWidth, clientHeight } = this.box;
-    const room = Math.min((clientWidth - 2 * MARGIN) / this.source.width, (clientHeight - 2 * MARGIN) / this.source.height);
+    const {clientWidth, clientHeight} = this.box;
+    const room =
+        Math.min((clientWidth - 2 * MARGIN) / this.source.width, (clientHeight - 2 * MARGIN) / this.source.height);
     // Small pictures grow by whole steps, so that all texels are as large.
     this.center(room >= 2 ? Math.min(Math.floor(room), 16) : Math.max(room, 0.01));
   }
 
-  real() { this.fitted = false; if (this.source) this.center(1 / devicePixelRatio); }
+  real() {
+    this.fitted = false;
+    if (this.source) this.center(1 / devicePixelRatio);
+  }
 
   center(scale) {
-    this.view = { scale, x: Math.round((this.box.clientWidth - this.source.width * scale) / 2), y: Math.round((this.box.clientHeight - this.source.height * scale) / 2) };
+    this.view = {
+      scale,
+      x: Math.round((this.box.clientWidth - this.source.width * scale) / 2),
+      y: Math.round((this.box.clientHeight - this.source.height * scale) / 2)
+    };
     this.place();
   }
 
   place() {
-    const { scale, x, y } = this.view;
+    const {scale, x, y} = this.view;
     press(this.buttons.fit, this.fitted);
     press(this.buttons.real, !this.fitted && scale === 1 / devicePixelRatio);
     if (!this.source) return;
     const bottom = y + this.source.height * scale, pixels = scale * devicePixelRatio;
-    this.canvas.style.transform = this.flipped ? `translate(${x}px, ${bottom}px) scale(${scale}, ${-scale})` : `translate(${x}px, ${y}px) scale(${scale})`;
+    this.canvas.style.transform = this.flipped ? `translate(${x}px, ${bottom}px) scale(${scale}, ${- scale})`
+                                               : `translate(${x}px, ${y}px) scale(${scale})`;
     this.canvas.style.imageRendering = pixels >= 2 || Number.isInteger(pixels) ? "pixelated" : "auto";
     this.mark(this.marks.texel, scale >= GRID ? this.hover : null);
     this.mark(this.marks.pin, this.pinned);
   }
 
   mark(box, texel) {
-    const { scale, x, y } = this.view;
+    const {scale, x, y} = this.view;
     box.hidden = !texel || texel.x >= this.source.width || texel.y >= this.source.height;
     if (box.hidden) return;
     const row = this.flipped ? this.source.height - 1 - texel.y : texel.y;
@@ -231,7 +295,7 @@ export class Viewer {
     const scale = Math.min(LARGEST, Math.max(1 / 32, this.view.scale * factor));
     const by = scale / this.view.scale;
     this.fitted = false;
-    this.view = { scale, x: x - (x - this.view.x) * by, y: y - (y - this.view.y) * by };
+    this.view = {scale, x: x - (x - this.view.x) * by, y: y - (y - this.view.y) * by};
     this.place();
   }
 
@@ -242,22 +306,28 @@ export class Viewer {
     const x = Math.floor((event.clientX - box.left - this.view.x) / this.view.scale);
     const row = Math.floor((event.clientY - box.top - this.view.y) / this.view.scale);
     const y = this.flipped ? this.source.height - 1 - row : row;
-    return x >= 0 && y >= 0 && x < this.source.width && y < this.source.height ? { x, y } : null;
+    return x >= 0 && y >= 0 && x < this.source.width && y < this.source.height ? {x, y} : null;
   }
 
   pointer() {
     let drag = null;
-    const drop = () => { drag = null; this.box.classList.remove("drags"); };
-    const on = (name, act, options) => this.box.addEventListener(name, (event) => { if (this.source) act(event); }, options);
+    const drop = () => {
+      drag = null;
+      this.box.classList.remove("drags");
+    };
+    const on = (name, act, options) => this.box.addEventListener(name, (event) => {
+      if (this.source) act(event);
+    }, options);
     on("wheel", (event) => {
       event.preventDefault();
       const box = this.box.getBoundingClientRect();
-      this.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.06 : 0.002)), event.clientX - box.left, event.clientY - box.top);
-    }, { passive: false });
+      this.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.06 : 0.002)), event.clientX - box.left,
+          event.clientY - box.top);
+    }, {passive: false});
     on("pointerenter", () => this.texels().then(() => this.probe()));
     on("pointerdown", (event) => {
       if (event.target.closest(".says > *")) return;
-      drag = { x: event.clientX, y: event.clientY, from: this.view, moved: false };
+      drag = {x: event.clientX, y: event.clientY, from: this.view, moved: false};
       this.box.setPointerCapture(event.pointerId);
     });
     on("pointermove", (event) => {
@@ -267,7 +337,7 @@ export class Viewer {
         if (drag.moved) {
           this.box.classList.add("drags");
           this.fitted = false;
-          this.view = { ...drag.from, x: drag.from.x + x, y: drag.from.y + y };
+          this.view = {...drag.from, x: drag.from.x + x, y: drag.from.y + y};
         }
       }
       this.hover = this.under(event);
@@ -279,7 +349,11 @@ export class Viewer {
       drop();
     });
     on("pointercancel", drop);
-    on("pointerleave", () => { this.hover = null; this.place(); this.probe(); });
+    on("pointerleave", () => {
+      this.hover = null;
+      this.place();
+      this.probe();
+    });
     on("dblclick", () => this.toggleSize());
   }
 
@@ -294,20 +368,32 @@ export class Viewer {
   /** Says what the picture is, and the texel under the pointer or the pinned one. */
   probe() {
     const texel = this.hover ?? this.pinned;
-    const { source, layout } = this;
+    const {source, layout} = this;
     if (!source) return fill(this.line);
-    const about = source.image ? [handle(source.image), " ", el("b", {}, `${source.width} × ${source.height} ${plain(source.format, "VK_FORMAT_")}`)] : el("b", {}, `${source.about}, ${source.width} × ${source.height}`);
-    const odd = [source.nan && count(source.nan, "NaN"), source.infinite && count(source.infinite, "infinite value")].filter(Boolean).join(", ");
-    const more = odd ? el("span", { class: "label" }, odd) : null;
-    if (!texel || texel.x >= source.width || texel.y >= source.height) return fill(this.line, el("span", {}, about), more, el("span", {}, "a click pins a texel, the wheel zooms"));
+    const extent = `${source.width} × ${source.height}`;
+    const about = source.image
+        ? [handle(source.image), " ", el("b", {}, `${extent} ${plain(source.format, "VK_FORMAT_")}`)]
+        : el("b", {}, `${source.about}, ${extent}`);
+    const odd = [source.nan && count(source.nan, "NaN"), source.infinite && count(source.infinite, "infinite value")]
+                    .filter(Boolean)
+                    .join(", ");
+    const more = odd ? el("span", {class: "label"}, odd) : null;
+    if (!texel || texel.x >= source.width || texel.y >= source.height)
+      return fill(this.line, el("span", {}, about), more, el("span", {}, "a click pins a texel, the wheel zooms"));
     const [r, g, b] = this.context.getImageData(texel.x, texel.y, 1, 1).data;
-    const swatch = el("i", { class: "swatch" });
+    const swatch = el("i", {class: "swatch"});
     swatch.style.background = `rgb(${r}, ${g}, ${b})`;
     const index = texel.y * source.width + texel.x;
-    const text = this.values ? [...layout.channels].map((letter) => `${letter} ${short(this.value(index, letter)).padEnd(8)}`).join(" ") : "";
-    const note = !this.values ? "…" : layout.ofPicture ? `${stored(layout, this.values, index)} of the picture` : stored(layout, this.values, index);
-    fill(this.line, el("span", {}, about), el("span", { class: "at" }, this.pinned && !this.hover ? "pinned " : "", "x ", el("b", {}, texel.x), " y ", el("b", {}, texel.y)),
-      el("span", { class: "values" }, swatch, text), el("span", {}, note), more);
+    const text = this.values
+        ? [...layout.channels].map((letter) => `${letter} ${short(this.value(index, letter)).padEnd(8)}`).join(" ")
+        : "";
+    const note = !this.values ? "…"
+        : layout.ofPicture    ? `${stored(layout, this.values, index)} of the picture`
+                              : stored(layout, this.values, index);
+    fill(this.line, el("span", {}, about),
+        el("span", {class: "at"}, this.pinned && !this.hover ? "pinned " : "", "x ", el("b", {}, texel.x), " y ",
+            el("b", {}, texel.y)),
+        el("span", {class: "values"}, swatch, text), el("span", {}, note), more);
   }
 
   /** A value as shaders read it: colors of sRGB formats are linear to them. */
