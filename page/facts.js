@@ -2,6 +2,7 @@
 // What never changes about objects: the calls that made them, and the shaders of pipelines. Each is asked for once.
 
 import {api} from "./api.js";
+import {reflect} from "./reflect.js";
 
 const KEPT = 2000;
 const made = new Map();
@@ -39,6 +40,20 @@ export async function creation(object, at, options) {
 /** The code of a pipeline: [{hash, stages: [{stage, entry}]}]. */
 export const pipelineShaders = (pipeline, at, options) => once("shaders of " + pipeline,
     () => api.json(api.path("/shaders", {pipeline, at}), options).then((answer) => answer.shaders));
+
+/** What the shaders of a pipeline name: {push, bindings} of all of its stages together. */
+export const pipelineNames = (pipeline, at, options) => once("names of " + pipeline, async () => {
+  const all = {push: null, bindings: new Map()};
+  for (const {hash, code} of await pipelineShaders(pipeline, at, options)) {
+    if (code !== "spirv") continue;
+    const {spirv} = await api.json(api.path("/shaders/" + hash), options);
+    const {push, bindings} = reflect(spirv ?? "");
+    if ((push?.members.length ?? 0) > (all.push?.members.length ?? 0)) all.push = push;
+    for (const [place, one] of bindings)
+      if (!all.bindings.get(place)?.name) all.bindings.set(place, one);
+  }
+  return all;
+});
 
 /** An image or a buffer in few words, from the call that made it. */
 export async function inShort(object, at, options) {

@@ -75,7 +75,7 @@ export function layoutOf(format, target = "") {
   };
 }
 
-const half = (bits) => small(bits & 0x7fff, 10) * (bits & 0x8000 ? -1 : 1);
+export const half = (bits) => small(bits & 0x7fff, 10) * (bits & 0x8000 ? -1 : 1);
 /** A float without a sign, of five bits of exponent and `mantissa` bits below them. */
 function small(bits, mantissa) {
   const exponent = bits >> mantissa, fraction = (bits & ((1 << mantissa) - 1)) / (1 << mantissa);

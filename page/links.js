@@ -10,6 +10,7 @@ export const NO_RANGE = {
   offset: null,
   bytes: null,
   as: null,
+  block: null,
   stride: null,
   mip: null,
   layer: null,

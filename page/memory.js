@@ -2,13 +2,17 @@
 // The bytes of a buffer as rows of typed columns, or in hexadecimal. Rows arrive when they are looked at.
 
 import {api} from "./api.js";
-import {chip, dim, el, fill, number, short, size} from "./dom.js";
+import {chip, dim, el, fill, number, press, short, size, skeleton} from "./dom.js";
+import {pipelineNames} from "./facts.js";
 import {origin} from "./objects.js";
 import {go} from "./route.js";
+import {bytesOf, endOf, valuesOf} from "./reflect.js";
 import {Rows} from "./rows.js";
 
 const ROW = 20;
-const WINDOW = 256; // rows of one request
+const MEMBERS = 300;
+const LARGEST = 65536; // bytes of a block
+const WINDOW = 256;    // rows of one request
 const PRESETS = ["hex", "vec4", "mat4", "vec3", "vec2", "float", "uint", "int", "u16"];
 const BYTES = {
   u8: 1,
@@ -74,22 +78,27 @@ export class Memory {
       inputmode: "numeric",
       on: {change: (event) => go({query: {offset: event.target.value.trim() || null, bytes: null}}, {replace: true})}
     });
+    this.members = chip("members", false, () => go({query: {as: "block", stride: null}}, {replace: true}),
+        {title: "as the shader names them", data: {as: "block"}});
     this.chips = PRESETS.map(
         (name) => chip(name, false,
             () => go({query: {as: name === "hex" ? null : name, stride: null}}, {replace: true}), {data: {as: name}}));
     this.box = el("div", {class: "memory", tabindex: "0", "aria-label": "Bytes"});
     this.parts = el("div", {class: "texture dim"});
     box.append(el("details", {class: "part", open: true}, el("summary", {}, "Bytes", this.about),
-                   el("div", {class: "tools"}, this.chips, this.types, dim("at"), this.from), this.box),
+                   el("div", {class: "tools"}, this.members, this.chips, this.types, dim("at"), this.from), this.box),
         el("details", {class: "part", open: true}, el("summary", {}, "Written by"), this.parts));
     this.origins();
     this.show(query);
   }
 
-  show({as = "", offset, bytes, stride}) {
-    const key = [as, offset, bytes, stride].join();
+  show({as = "", offset, bytes, stride, block}) {
+    const key = [as, offset, bytes, stride, block].join();
     if (key === this.key) return;
     this.key = key;
+    this.members.hidden = !block;
+    press(this.members, as === "block");
+    if (as === "block" && block) return this.showBlock(block, Number(offset) || 0, key);
     this.begin = Math.max(0, Math.min(Number(offset) || 0, this.whole));
     const columns = as ? columnsOf(as) : null;
     this.types.value = as;
@@ -112,6 +121,45 @@ export class Memory {
     // The last element may lack its padding.
     this.rows.set(columns ? Math.floor(Math.max(0, span - used + this.step) / this.step) : Math.ceil(span / 16));
     this.box.style.height = `${Math.min(520, Math.max(60, this.rows.count * ROW + 30))}px`;
+  }
+
+  /** Shows the members of a block that a shader of a pipeline has at a binding. `block` is PIPELINE/SET.BINDING. */
+  async showBlock(block, offset, key) {
+    for (const button of this.chips) press(button, false);
+    this.types.value = "";
+    this.from.value = String(offset);
+    this.box.style.height = "auto";
+    fill(this.box, skeleton(4));
+    try {
+      const [pipeline, place] = block.split("/");
+      const names = await pipelineNames(pipeline, this.at);
+      const {members} = names.bindings.get(place)?.block ?? {members: []};
+      const bytes = Math.min(this.whole - offset, Math.max(0, ...members.map(endOf)), LARGEST);
+      const answer = await api.json(api.path("/memory/" + this.object, {at: this.at, offset: String(offset), bytes}));
+      if (this.key !== key) return;
+      const view = bytesOf(answer.hex);
+      const known = (at) => answer.parts.some((part) => offset + at >= part.begin && offset + at < part.end &&
+              (part.known === "yes" || part.known === "nobody"));
+      const shown = members.filter((member) => member.offset < bytes);
+      const rows =
+          shown.slice(0, MEMBERS)
+              .map(
+                  (member) => [el("dt", {title: `${member.type} at ${offset + member.offset}`}, member.name),
+                      el("dd", {},
+                          el("div", {class: "matrix"},
+                              valuesOf(member, view, known)
+                                  .map((line) => el("div", {},
+                                           line.map((value) => el("span", {class: value === null ? "unknown" : null},
+                                                        value === null ? "?"
+                                                                       : short(typeof value === "bigint" ? String(value)
+                                                                                                         : value)))))),
+                          dim(` ${member.type}`))]);
+      fill(this.box, el("dl", {class: "members"}, rows),
+          shown.length > MEMBERS ? dim(`and ${number(shown.length - MEMBERS)} more members`) : null,
+          rows.length ? null : dim("the shader names no members"));
+    } catch (error) {
+      if (this.key === key) fill(this.box, dim(error.sentence ?? String(error)));
+    }
   }
 
   window(number) {

@@ -20,7 +20,8 @@ import {
   size,
   skeleton
 } from "./dom.js";
-import {creation, pipelineShaders} from "./facts.js";
+import {creation, pipelineNames, pipelineShaders} from "./facts.js";
+import {bytesOf, valuesOf} from "./reflect.js";
 import {isCommand} from "./route.js";
 import {thumb} from "./thumb.js";
 import {counts} from "./tree.js";
@@ -119,13 +120,14 @@ export class State {
     const state = await api.json(api.path(`/commands/${position}/state`), options);
     const [, bound] = Object.entries(state.bound)[0] ?? [];
     const none = () => null;
-    const [info, shaders, pass] = await Promise.all([
+    const [info, shaders, pass, names] = await Promise.all([
       bound?.pipeline ? creation(bound.pipeline, position, options).catch(none) : null,
       bound?.pipeline ? pipelineShaders(bound.pipeline, position, options).catch(none) : null,
       state.pass?.renderPass ? creation(state.pass.renderPass, position, options).catch(none) : null,
+      bound?.pipeline ? pipelineNames(bound.pipeline, position, options).catch(none) : null,
     ]);
     options.signal.throwIfAborted();
-    return describe(state, {info, shaders, pass});
+    return describe(state, {info, shaders, pass, names});
   }
 
   draw(position, parts, before, other, comparable) {
@@ -139,7 +141,7 @@ export class State {
         if (changed) changes++;
         const mark = changed ? "ch" : null;
         return [
-          el("dt", {class: mark, title: one.label}, one.label),
+          el("dt", {class: mark, title: one.title ?? one.label}, one.label),
           el("dd", {class: mark, data: {key: one.key}}, one.make ? one.make() : linked(one.text),
               changed && was !== undefined ? el("span", {class: "was"}, linked(was)) : null)
         ];
@@ -223,7 +225,7 @@ export class State {
 }
 
 /** The state as parts of rows. Each row has a key that is the same for other commands, and a text to compare. */
-export function describe(state, {info, shaders, pass}) {
+export function describe(state, {info, shaders, pass, names}) {
   const parts = [];
   const {at} = state;
   const part = (title, about, rows) => {
@@ -237,7 +239,7 @@ export function describe(state, {info, shaders, pass}) {
       part("Pipeline",
           bound.pipeline ? `${point === "graphics" ? "" : point + " "}${bound.pipeline}` : "shader objects",
           pipelineRows(state, bound, info, shaders, row));
-    descriptors(state, bound, part, row);
+    descriptors(state, bound, names, part, row);
   }
   const inputs = state.vertexBuffers.map(
       (one) => row("vertex " + one.binding, `vertex ${one.binding}`,
@@ -254,9 +256,7 @@ export function describe(state, {info, shaders, pass}) {
     inputs.push(row("feedback " + one.binding, `feedback ${one.binding}`, `${one.buffer} at ${number(one.offset)}`));
   part("Input", count(inputs.length, "buffer"), inputs);
   if (state.pass) part("Pass", state.pass.renderPass ?? "dynamic rendering", passRows(state.pass, pass, at, row));
-  part("Push constants", "",
-      state.pushConstants.map(({offset, size: bytes, bytes: hex}) => row(
-                                  "push " + offset, `at ${offset}`, `${size(bytes)}: ${hex}`, () => constants(hex))));
+  part("Push constants", names?.push?.name ?? "", pushRows(state.pushConstants, names?.push, row));
   part("Dynamic state", count(state.dynamicState.length, "command"),
       state.dynamicState.flatMap(
           (one) => flatten(
@@ -269,8 +269,8 @@ export function describe(state, {info, shaders, pass}) {
     rest.push(row("condition", "condition",
         typeof state.condition === "string" ? state.condition : JSON.stringify(state.condition)));
   if (state.transformFeedback) rest.push(row("feedback", "feedback", "active"));
-  const names = Object.entries(state.names ?? {});
-  for (const [object, name] of names.slice(0, FIRST)) rest.push(row("name " + object, object, name));
+  const named = Object.entries(state.names ?? {});
+  for (const [object, name] of named.slice(0, FIRST)) rest.push(row("name " + object, object, name));
   part("More", "", rest);
   parts.command = state.command;
   return parts;
@@ -312,9 +312,9 @@ function pipelineRows(state, bound, info, shaders, row) {
         plain(input.topology, "VK_PRIMITIVE_TOPOLOGY_") + (input.primitiveRestartEnable ? ", restart" : ""));
   if (patches) rows.push(row("patch", "patch", count(patches.patchControlPoints, "point")));
   if (raster) {
-    fixed("CULL_MODE", "cull",
-        `${plain(raster.cullMode, "VK_CULL_MODE_").replace(/^0$/, "NONE")}, front ${
-            / COUNTER /.test(raster.frontFace) ? "counter-clockwise" : "clockwise"}`);
+    const cull = plain(raster.cullMode, "VK_CULL_MODE_").replace(/^0$/, "NONE");
+    const front = raster.frontFace.includes("COUNTER") ? "counter-clockwise" : "clockwise";
+    fixed("CULL_MODE", "cull", `${cull}, front ${front}`);
     if (raster.polygonMode !== "VK_POLYGON_MODE_FILL")
       rows.push(row("polygon", "polygon", plain(raster.polygonMode, "VK_POLYGON_MODE_")));
     if (raster.depthBiasEnable)
@@ -350,29 +350,41 @@ function mask(flags) {
   return letters === "RGBA" ? "" : letters ? `, writes ${letters}` : ", writes nothing";
 }
 
-function descriptors(state, bound, part, row) {
+const SHORT = {
+  "combined image sampler": "image",
+  "uniform buffer": "uniform",
+  "uniform buffer dynamic": "uniform",
+  "storage buffer": "storage",
+  "storage buffer dynamic": "storage"
+};
+
+function descriptors(state, bound, names, part, row) {
   for (const set of bound.sets ?? []) {
     const rows = [];
     const about = set.set ?? (set.descriptorBuffer ? `in ${set.descriptorBuffer}` : set.pushed ? "pushed" : "");
+    const dynamic = [...set.dynamicOffsets ?? []];
     if (set.compatible === false) rows.push(row("compatible", "layout", `${set.layout} does not fit the pipeline's`));
-    if (set.set)
-      rows.push(row(
-          "set", "set", set.set + (set.dynamicOffsets?.length ? `, offsets ${set.dynamicOffsets.join(", ")}` : "")));
+    if (set.set) rows.push(row("set", "set", set.set));
     for (const binding of set.bindings ?? []) {
       const kind = plain(binding.type, "VK_DESCRIPTOR_TYPE_").toLowerCase().replaceAll("_", " ");
-      for (const one of binding.elements) {
-        const label = `${binding.binding}${binding.count > 1 ? `[${one.element}]` : ""} ${
-            kind.replace("combined image sampler", "image")
-                .replace("uniform buffer", "uniform")
-                .replace("storage buffer", "storage")}`;
-        rows.push(row(`${binding.binding} ${one.element}`, label, descriptorText(one),
-            () => descriptor(one, state.at, state.names)));
+      const place = `${set.number}.${binding.binding}`, known = names?.bindings.get(place);
+      const title = `binding ${binding.binding}: ${kind}`;
+      for (const element of binding.elements ?? []) {
+        const one = kind.endsWith("dynamic") ? {...element, dynamic: dynamic.shift() ?? 0} : element;
+        const index = binding.count > 1 ? `[${one.element}]` : "";
+        const block = known?.block ? {as: "block", block: `${bound.pipeline}/${place}`} : {};
+        const label = `${binding.binding}${index} ${known?.name || SHORT[kind] || kind}`;
+        rows.push({
+          ...row(`${binding.binding} ${one.element}`, label, descriptorText(one),
+              () => descriptor(one, state.at, state.names, block)),
+          title
+        });
       }
       if (binding.bytes)
         rows.push(row(`${binding.binding} inline`, `${binding.binding} inline`,
             binding.bytes.map(({offset, bytes}) => `at ${offset}: ${bytes}`).join(", ")));
       if (binding.elements?.length === 0 && !binding.bytes)
-        rows.push(row(`${binding.binding} none`, `${binding.binding} ${kind}`, "nothing was written"));
+        rows.push(row(`${binding.binding} none`, `${binding.binding} ${known?.name || kind}`, "nothing was written"));
     }
     for (const call of set.pushed ?? [])
       rows.push(...flatten(call.args ?? call).filter(([label]) => label !== "commandBuffer").map(([label,
@@ -381,29 +393,37 @@ function descriptors(state, bound, part, row) {
   }
 }
 
-function descriptorText({object, image, layout, offset, range, sampler}) {
+function descriptorText({object, image, layout, offset, range, sampler, dynamic}) {
   return [
     image, object === undefined || object === image ? null : object ?? "VK_NULL_HANDLE",
-    offset !== undefined ? `at ${number(offset)}, ${range === null ? "to its end" : size(range)}` : null, sampler,
+    offset !== undefined ? ` ${extent(offset, range, dynamic)}` : null, sampler,
     layout && !/SHADER_READ_ONLY/.test(layout) ? plain(layout, "VK_IMAGE_LAYOUT_") : null
   ].filter(Boolean)
       .join(" ");
 }
 
-/** A descriptor with its picture and links. */
-export function descriptor(one, at, names = {}) {
-  const {object, image, layout, offset, range, sampler} = one;
+function extent(offset, range, dynamic) {
+  return `at ${number(offset)}${dynamic ? ` + ${number(dynamic)}` : ""}, ${
+      range === null ? "to its end" : size(range)}`;
+}
+
+/** A descriptor with its picture and links; `block` are queries of what the shader calls it. */
+export function descriptor(one, at, names = {}, block = {}) {
+  const {object, image, layout, offset, range, sampler, dynamic} = one;
   const parts = [];
   const name = names[image] ?? names[object];
   if (image)
     parts.push(thumb(image, at), handle(image), name ? el("span", {class: "label"}, ` “${name}”`) : null,
         object && object !== image ? [" ", dim(linked(object))] : null);
   else if (object)
-    parts.push(handle(object, offset !== undefined ? {offset, ...(range ? {bytes: range} : {}), as: "vec4"} : {}),
+    parts.push(handle(object,
+                   offset === undefined
+                       ? {}
+                       : {offset: offset + (dynamic ?? 0), ...(range ? {bytes: range} : {}), as: "vec4", ...block}),
         name ? el("span", {class: "label"}, ` “${name}”`) : null);
   else if (object === null)
     parts.push("VK_NULL_HANDLE");
-  if (offset !== undefined) parts.push(` at ${number(offset)}, ${range === null ? "to its end" : size(range)}`);
+  if (offset !== undefined) parts.push(" " + extent(offset, range, dynamic));
   if (sampler) parts.push(" ", dim(linked(sampler)));
   if (layout && !/SHADER_READ_ONLY/.test(layout)) parts.push(" ", dim(plain(layout, "VK_IMAGE_LAYOUT_")));
   return parts;
@@ -454,19 +474,42 @@ function passRows(pass, info, at, row) {
   return rows;
 }
 
-/** Bytes as words: as floats where they look like ones. */
-function constants(hex) {
-  const bytes = new Uint8Array((hex.match(/../g) ?? []).map((pair) => parseInt(pair, 16)));
-  const view = new DataView(bytes.buffer);
-  const words = [];
-  for (let i = 0; i + 4 <= bytes.length && i < 1024; i += 4) {
-    const float = view.getFloat32(i, true), bits = view.getUint32(i, true), exponent = Math.abs(float);
-    words.push(bits === 0                       ? "0"
-            : exponent > 1e-6 && exponent < 1e9 ? short(float)
-            : bits < 65536                      ? String(bits)
-                                                : "0x" + bits.toString(16).padStart(8, "0"));
+/** Push constants as the shader names them, else as words. */
+function pushRows(runs, block, row) {
+  const end = Math.max(0, ...runs.map(({offset, size: bytes}) => offset + bytes));
+  const known = new Uint8Array(end), all = new Uint8Array(end);
+  for (const {offset, bytes} of runs) {
+    const view = bytesOf(bytes);
+    for (let i = 0; i < view.byteLength; i++) {
+      all[offset + i] = view.getUint8(i);
+      known[offset + i] = 1;
+    }
   }
-  return el("span", {title: hex}, words.join("  ") || hex);
+  const members = (block?.members ?? []).filter((member) => known[member.offset]);
+  if (!members.length)
+    return runs.map(({offset, bytes}) => row("push " + offset, `at ${offset}`, words(bytesOf(bytes))));
+  const view = new DataView(all.buffer);
+  return members.map((member) => {
+    const lines = valuesOf(member, view, (at) => known[at]).map((line) => line.map(value).join("  "));
+    const make = () => lines.map((line) => el("div", {}, line));
+    return {
+      ...row("push " + member.name, member.name, lines.join("; "), make),
+      title: `${member.type} at ${member.offset}`
+    };
+  });
+}
+
+const value = (one) => (one === null ? "?" : short(typeof one === "bigint" ? String(one) : one));
+
+/** Bytes as words: as floats where they look like ones. */
+function words(view) {
+  const out = [];
+  for (let i = 0; i + 4 <= view.byteLength && i < 1024; i += 4) {
+    const float = view.getFloat32(i, true), bits = view.getUint32(i, true), much = Math.abs(float);
+    const isFloat = float === 0 || (much > 1e-6 && much < 1e9);
+    out.push(isFloat ? short(float) : bits < 65536 ? String(bits) : "0x" + bits.toString(16).padStart(8, "0"));
+  }
+  return out.join("  ");
 }
 
 function stride(one, info) {

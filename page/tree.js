@@ -428,8 +428,8 @@ function name({node, draw}) {
 export function drawn({vertices, instances, groups, command}) {
   if (groups) return groups.join(" × ");
   if (vertices === null) return /Indirect/.test(command) ? "indirect" : "";
-  return `${number(vertices)} ${/ Indexed /.test(command) ? "indices" : "vertices"}${
-      instances > 1 ? ` × ${number(instances)}` : ""}`;
+  const noun = /Indexed/.test(command) ? "indices" : "vertices";
+  return `${number(vertices)} ${noun}${instances > 1 ? ` × ${number(instances)}` : ""}`;
 }
 
 function amount(node) {
