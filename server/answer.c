@@ -14,7 +14,10 @@
 struct lap_answer *lap_answer_new(enum lap_route_type type, void *body, size_t bytes)
 {
     struct lap_answer *answer = calloc(1, sizeof *answer);
+    void *fitting = body ? realloc(body, bytes ? bytes : 1) : NULL;
 
+    if (fitting)
+        body = fitting;
     if (!answer) {
         free(body);
         return NULL;

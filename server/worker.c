@@ -23,6 +23,7 @@
 
 #define ERRORS_MOST 16384u /* of stderr, its end */
 #define LINE_MOST   4096u  /* of a line of progress */
+#define PIECE       65536u
 
 enum { OUTPUT, ERRORS, PROGRESS, PIPES };
 
@@ -119,6 +120,21 @@ static bool append(struct buffer *buffer, const char *data, size_t bytes)
     return true;
 }
 
+/* What read returns. -1 with ENOMEM, too. */
+static ssize_t append_from(struct buffer *buffer, int fd)
+{
+    ssize_t got;
+
+    if (!lap_array_grow(&buffer->data, 1, &buffer->capacity, buffer->bytes + PIECE + 1)) {
+        errno = ENOMEM;
+        return -1;
+    }
+    got = read(fd, buffer->data + buffer->bytes, PIECE);
+    buffer->bytes += got > 0 ? (size_t)got : 0;
+    buffer->data[buffer->bytes] = 0;
+    return got;
+}
+
 static void cut_front(struct buffer *buffer, size_t bytes)
 {
     memmove(buffer->data, buffer->data + bytes, buffer->bytes - bytes + 1);
@@ -131,7 +147,6 @@ static struct lap_answer *take_file(struct worker *worker, const char *name, enu
     char path[PATH_MAX + 300];
     struct lap_answer *answer = NULL;
     struct buffer buffer = {.data = NULL};
-    char piece[65536];
     struct stat is;
     ssize_t got = -1;
     int fd;
@@ -139,11 +154,8 @@ static struct lap_answer *take_file(struct worker *worker, const char *name, enu
     snprintf(path, sizeof path, "%s/" LAP_ROUTE_FILES "/%s", worker->folder, name);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd >= 0 && fstat(fd, &is) == 0 && S_ISREG(is.st_mode)) {
-        while (buffer.bytes <= worker->job->most && (got = read(fd, piece, sizeof piece)) > 0)
-            if (!append(&buffer, piece, (size_t)got)) {
-                got = -1;
-                break;
-            }
+        while (buffer.bytes <= worker->job->most && (got = append_from(&buffer, fd)) > 0)
+            ;
     }
     if (got == 0)
         answer = lap_answer_new(type, buffer.data, buffer.bytes);
@@ -222,17 +234,16 @@ static void take_lines(struct worker *worker)
 static void read_pipe(struct worker *worker, unsigned which)
 {
     struct buffer *buffer = &worker->buffers[which];
-    char piece[65536];
-    ssize_t got = read(worker->pipes[which], piece, sizeof piece);
+    ssize_t got = append_from(buffer, worker->pipes[which]);
 
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (got <= 0) {
+        worker->no_memory |= got < 0 && errno == ENOMEM;
         close(worker->pipes[which]);
         worker->pipes[which] = -1;
         return;
     }
-    worker->no_memory |= !append(buffer, piece, (size_t)got);
     if (which == OUTPUT && buffer->bytes > worker->job->most)
         worker->too_large = true;
     if (which == ERRORS && buffer->bytes > ERRORS_MOST)
