@@ -30,13 +30,18 @@ struct lap_line {
 
 struct lap_printer {
     FILE *out;
-    bool colour; /* text only */
+    bool colour;   /* text only */
+    bool has_data; /* lap_print_data has written them */
 };
 
 void lap_print_text(const struct lap_printer *printer, const struct lap_line *line);
 
 /* LAP_ERROR_MEMORY: the line is not printed. */
 enum lap_status lap_print_json(const struct lap_printer *printer, const struct lap_line *line) LAP_MUST_CHECK;
+
+/* Writes the first data in the call's parameters that have this XXH3-64, as they are, unless some were written already.
+ */
+enum lap_status lap_print_data(struct lap_printer *printer, const struct lap_line *line, uint64_t hash) LAP_MUST_CHECK;
 
 /* The parameters of a decoded command, as both writers print them: "a = 1, b = 2", without the command buffer; and an
  * object (NULL: out of memory). */

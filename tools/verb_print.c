@@ -24,6 +24,7 @@ static const char help[] =
     "  --at POSITION  only what is there, in the same lines: a frame, a submit, a command buffer with its commands, "
     "one\n"
     "                 command; positions as for lapilli tree. #PACKET may be any packet, #PACKET.COMMAND any command\n"
+    "  --data HASH    instead of lines the first data there with this hash, as they are\n"
     "  --no-blocks    leave out the commands inside command buffers\n"
     "  --color WHEN   auto (default: on a terminal, unless NO_COLOR is set), always, never\n"
     "  --help         this text\n"
@@ -52,22 +53,27 @@ static const char help[] =
 
 struct options {
     struct position at; /* count 0: everything */
-    bool json, blocks, has_frames;
-    int colour; /* -1: automatic */
+    bool json, blocks, has_frames, has_data;
+    uint64_t data; /* the hash of bytes that are written instead */
+    int colour;    /* -1: automatic */
     uint64_t first_frame, last_frame;
     const char *path;
 };
 
+static bool parse_hash(const char *text, uint64_t *out)
+{
+    *out = strtoull(text, NULL, 16);
+    return strlen(text) == 16 && strspn(text, "0123456789abcdefABCDEF") == 16;
+}
+
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {{"json", no_argument, NULL, 'j'},
-                                          {"frames", required_argument, NULL, 'f'},
-                                          {"no-blocks", no_argument, NULL, 'b'},
-                                          {"color", required_argument, NULL, 'c'},
-                                          {"at", required_argument, NULL, 'a'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"json", no_argument, NULL, 'j'},      {"frames", required_argument, NULL, 'f'},
+        {"no-blocks", no_argument, NULL, 'b'}, {"color", required_argument, NULL, 'c'},
+        {"at", required_argument, NULL, 'a'},  {"data", required_argument, NULL, 'd'},
+        {"help", no_argument, NULL, 'h'},      {NULL, 0, NULL, 0}};
     int option;
 
     *options = (struct options){.blocks = true, .colour = -1, .last_frame = UINT64_MAX};
@@ -79,6 +85,13 @@ static int parse(int argc, char **argv, struct options *options)
         case 'a':
             if (position_parse(optarg, &options->at) != LAP_OK) {
                 fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+                return LAP_TOOL_USAGE;
+            }
+            break;
+        case 'd':
+            options->has_data = true;
+            if (!parse_hash(optarg, &options->data)) {
+                fprintf(stderr, PROGRAM ": --data wants a hash of 16 hexadecimal digits, not '%s'\n", optarg);
                 return LAP_TOOL_USAGE;
             }
             break;
@@ -118,9 +131,11 @@ static int parse(int argc, char **argv, struct options *options)
     return -1;
 }
 
-static enum lap_status print_line(const struct options *options, const struct lap_printer *printer,
+static enum lap_status print_line(const struct options *options, struct lap_printer *printer,
                                   const struct lap_line *line)
 {
+    if (options->has_data)
+        return lap_print_data(printer, line, options->data);
     if (options->json)
         return lap_print_json(printer, line);
     lap_print_text(printer, line);
@@ -128,8 +143,8 @@ static enum lap_status print_line(const struct options *options, const struct la
 }
 
 /* The commands of the current call's block; of_command: only this one, or NULL. */
-static enum lap_status print_block(const struct options *options, const struct lap_printer *printer,
-                                   struct lap_calls *calls, const uint64_t *of_command)
+static enum lap_status print_block(const struct options *options, struct lap_printer *printer, struct lap_calls *calls,
+                                   const uint64_t *of_command)
 {
     const struct gen_args_lapilliBlock *args = (const void *)calls->args.bytes;
     struct lap_line line = {.packet = &calls->packet,
@@ -156,8 +171,7 @@ static enum lap_status print_block(const struct options *options, const struct l
 }
 
 /* The current call, and the commands of its block. */
-static enum lap_status print_call(const struct options *options, const struct lap_printer *printer,
-                                  struct lap_calls *calls)
+static enum lap_status print_call(const struct options *options, struct lap_printer *printer, struct lap_calls *calls)
 {
     struct lap_line line = {.packet = &calls->packet,
                             .index = calls->index,
@@ -172,15 +186,14 @@ static enum lap_status print_call(const struct options *options, const struct la
     return status;
 }
 
-static enum lap_status print_all(const struct options *options, const struct lap_printer *printer,
-                                 struct lap_calls *calls)
+static enum lap_status print_all(const struct options *options, struct lap_printer *printer, struct lap_calls *calls)
 {
     uint64_t packets = lap_reader_summary(calls->reader)->packets;
     struct lap_progress progress;
     enum lap_status status;
 
     lap_progress_begin_beside(&progress, "printing");
-    while ((status = lap_calls_next(calls)) == LAP_OK && !ferror(printer->out)) {
+    while ((status = lap_calls_next(calls)) == LAP_OK && !ferror(printer->out) && !printer->has_data) {
         lap_progress_show(&progress, calls->index, packets);
         if (calls->packet.frame + 1 > options->last_frame)
             status = LAP_END;
@@ -196,8 +209,8 @@ static enum lap_status print_all(const struct options *options, const struct lap
 /* ---- a position ---- */
 
 /* The packet, or of a lapilliBlock one command. */
-static enum lap_status print_packet(const struct options *options, const struct lap_printer *printer,
-                                    struct lap_calls *calls, uint64_t ticket, const uint64_t *command)
+static enum lap_status print_packet(const struct options *options, struct lap_printer *printer, struct lap_calls *calls,
+                                    uint64_t ticket, const uint64_t *command)
 {
     enum lap_status status = lap_calls_seek(calls, ticket);
 
@@ -211,7 +224,7 @@ static enum lap_status print_packet(const struct options *options, const struct 
 }
 
 /* Prints what is at options->at. LAP_ERROR_ARGUMENT: there is no such position. */
-static enum lap_status print_at(struct options *options, const struct lap_printer *printer, struct lap_calls *calls)
+static enum lap_status print_at(struct options *options, struct lap_printer *printer, struct lap_calls *calls)
 {
     const struct position *at = &options->at;
     struct position_found found;
@@ -235,7 +248,7 @@ static enum lap_status print_at(struct options *options, const struct lap_printe
 }
 
 /* Prints the calls that did not return, behind the last call. */
-static enum lap_status print_in_flight(const struct options *options, const struct lap_printer *printer,
+static enum lap_status print_in_flight(const struct options *options, struct lap_printer *printer,
                                        struct lap_calls *calls)
 {
     const struct lap_reader_summary *summary = lap_reader_summary(calls->reader);
@@ -277,6 +290,8 @@ int main(int argc, char **argv)
     status = options.at.count ? print_at(&options, &printer, &calls) : print_all(&options, &printer, &calls);
     if (status == LAP_END && !options.at.count && options.last_frame == UINT64_MAX)
         status = print_in_flight(&options, &printer, &calls);
+    if (options.has_data && (status == LAP_END || status == LAP_OK) && !printer.has_data)
+        status = lap_fail(LAP_ERROR_ARGUMENT, "no data there have the hash %016" PRIx64, options.data);
     code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
     if (code == LAP_TOOL_OK && !ferror(stdout)) /* else print_all stopped since its reader went */
         code = lap_calls_report_end(PROGRAM, options.path, calls.reader, status);

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Callable
 
 from e2e.cases import SHAPE, Cases, Context, Skip, check, check_verified, patience, chunks_of, display
+from e2e.shaders import xxh3
 
 CASES = Cases()
 case = CASES.add
@@ -108,7 +109,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
     for command in (["replay"], ["replay", "--no-such-option", "f"], ["replay", "--present", "sideways", "f"], ["info"], ["print"],
                     ["capture"], ["capture", "--no-such-option", "--", "true"], ["compress", "f"], ["compress", "--in-place", "-o", "g", "f"],
                     ["compress", "-o", "g", "--codec", "rar", "f"], ["repair"], ["repair", "f", "g"], ["repair", "--sandbox=open", "f"],
-                    ["print", "--frames", "0", "f"], ["print", "--frames", "-0", "f"], ["print", "--at", "0", "f"], ["print", "--at", "1", "--frames", "1", "f"],
+                    ["print", "--frames", "0", "f"], ["print", "--frames", "-0", "f"], ["print", "--data", "12", "f"], ["print", "--at", "0", "f"], ["print", "--at", "1", "--frames", "1", "f"],
                     ["compress", "-o", "g", "--level", "99", "f"], ["capture", "--screenshot", "5-3", "--", "true"],
                     ["replay", "--screenshot", "1,", "f"], ["check"], ["check", "--no-such-option", "f"], ["replay", "--json", "f"],
                     ["tree"], ["tree", "--at", "0", "f"], ["tree", "--at", "1.x", "f"], ["tree", "--depth", "0", "f"], ["tree", "--children", "2-1", "f"], ["tree", "--all", "--quick", "f"], ["draws"], ["draws", "--at", "1", "--frames", "1", "f"], ["draws", "--state", "f"], ["draws", "--rows", "0", "f"],
@@ -151,6 +152,20 @@ def the_documented_options_are_those_of_help(context: Context) -> None:
         check(bool(shown) or verb == "compare-checks", f"{verb}: --help prints no options")
         check(shown <= named, f"{verb}: docs/cli.md lacks {sorted(shown - named)}")
         check(tabled <= shown, f"{verb}: --help lacks {sorted(tabled - shown)}")
+
+
+@case
+def data_are_those_of_their_hash(context: Context) -> None:
+    context.run([context.app("modern")], context.layer_env())
+    printed = context.run([context.program("lapilli"), "print", "--json", "out.lapilli"]).out
+    data = dict(re.findall(r'\{"bytes":(\d+),"hash":"([0-9a-f]{16})"\}', printed))
+    check(len(data) > 5, f"{data}")
+    for size, hash_ in data.items():
+        context.run(["sh", "-c", f'"$0" print --data {hash_} out.lapilli > bytes', context.program("lapilli")])
+        found = (context.folder / "bytes").read_bytes()
+        check(len(found) == int(size) and xxh3(found) == hash_, f"{hash_}: {len(found)} bytes")
+    done = context.run([context.program("lapilli"), "print", "--data", "0" * 16, "out.lapilli"], expect=2)
+    check("no data there" in done.err and not done.out, done.text)
 
 
 @case

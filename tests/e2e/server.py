@@ -170,6 +170,9 @@ def questions(context: Context, file: str) -> Iterator[Question]:
     yield Question("command", f"commands/{at}", ["print", "--json", "--at", at, "FILE"])
     yield Question("command", "commands/1", ["print", "--json", "--at", "1", "FILE"])
     yield Question("command", "commands/77777.1", ["print", "--json", "--at", "77777.1", "FILE"])
+    blob = re.search(r'"hash":"([0-9a-f]{16})"', verb(context, ["print", "--json", "FILE"], file).stdout.decode())[1]
+    yield Question("blob", f"blobs/{blob}", ["print", "--data", blob, "FILE"])
+    yield Question("blob", "blobs/0123456789abcdef", ["print", "--data", "0123456789abcdef", "FILE"])
     yield Question("bound", f"commands/{last}/state", ["state", "--json", "--at", last, "FILE"])
     yield Question("objects", f"objects?at={last}&type=VkImage", ["state", "--json", "--at", last, "--type", "VkImage", "FILE"])
     yield Question("object", f"objects/{pipeline}?at={at}", ["state", "--json", "--at", at, "FILE", pipeline])
