@@ -6,7 +6,7 @@ export class ApiError extends Error {
   constructor(status, sentence) {
     super(sentence);
     this.status = status;
-    this.sentence = sentence;
+    this.sentence = sentence.replace(/^error: /, "");
   }
 }
 

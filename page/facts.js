@@ -37,6 +37,23 @@ export async function creation(object, at, options) {
   return null;
 }
 
+/** The structure that a pipeline was made from; what it has from libraries is filled in. */
+export async function pipelineInfo(pipeline, at, options, depth = 0) {
+  const info = await creation(pipeline, at, options);
+  const libraries = info?.pNext?.find(({pLibraries}) => pLibraries)?.pLibraries ?? [];
+  if (!libraries.length || depth > 2) return info;
+  const whole = {...info};
+  for (const library of libraries) {
+    const part = await pipelineInfo(library, at, options, depth + 1).catch(() => null);
+    for (const [name, value] of Object.entries(part ?? {}))
+      if (/State$/.test(name)) whole[name] ??= value;
+    const dynamic = part?.pDynamicState?.pDynamicStates ?? [];
+    if (whole.pDynamicState)
+      whole.pDynamicState = {pDynamicStates: [...whole.pDynamicState.pDynamicStates ?? [], ...dynamic]};
+  }
+  return whole;
+}
+
 /** The code of a pipeline: [{hash, stages: [{stage, entry}]}]. */
 export const pipelineShaders = (pipeline, at, options) => once("shaders of " + pipeline,
     () => api.json(api.path("/shaders", {pipeline, at}), options).then((answer) => answer.shaders));

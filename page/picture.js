@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The picture in the middle: which one the selected command has, how it is asked for, and what is said meanwhile.
 
-import {aborted, api} from "./api.js";
+import {aborted, api, ApiError} from "./api.js";
 import {byId, chip, el, fill, later, notice, plain, press} from "./dom.js";
 import {frameOf, go, route} from "./route.js";
 import {Viewer} from "./viewer.js";
@@ -60,9 +60,9 @@ export class Picture {
       }
     };
     try {
-      const source = await (
-          this.isFrame || route.query.target === PRESENTED ? this.findPresented(options) : this.findTarget(options));
+      const source = await this.find(options);
       await this.viewer.show(source, {signal});
+      this.chips(source.key);
       this.message();
       this.box.dataset.loaded = source.png;
       if (source.gpu) byId("work").textContent = `pictures by ${source.gpu}`;
@@ -81,11 +81,30 @@ export class Picture {
     }
   }
 
+  /**
+   * The presented image of a frame, the attachments of anything else. A frame that presents nothing has those of its
+   *  last draw.
+   */
+  async find(options) {
+    const {target} = route.query;
+    if (target === PRESENTED || (this.isFrame && !target)) {
+      try {
+        return await this.findPresented(options);
+      } catch (error) {
+        if (target || !(error.status === 404 || error.status === 501)) throw error;
+        return this.findTarget(options).catch((other) => { throw other.status === 404 ? error : other; });
+      }
+    }
+    return this.findTarget(options);
+  }
+
   async findPresented(options) {
     const frame = frameOf(this.at);
     const png = api.path(`/screenshots/${frame}.png`);
     this.box.dataset.path = png;
-    await api.work(png, options);
+    await api.work(png, options).catch((error) => {
+      throw error.status === 404 ? new ApiError(404, `Frame ${frame} presents no image.`) : error;
+    });
     return {png, raw: null, key: PRESENTED, about: `frame ${frame} as presented`};
   }
 
@@ -96,8 +115,7 @@ export class Picture {
     await api.work(path, options);
     this.lines = await api.lines(path, options);
     const line = this.lines.find(({name}) => name === route.query.target) ?? this.lines[0];
-    if (!line) throw Object.assign(new Error(), {status: 501, sentence: "The command draws to no attachment."});
-    this.chips();
+    if (!line) throw new ApiError(501, "The command draws to no attachment.");
     const png = api.path(`/framebuffer/${this.at}/${line.name}.png`, queries);
     this.box.dataset.path = png;
     return {
@@ -110,15 +128,19 @@ export class Picture {
     };
   }
 
-  chips() {
+  /** The chips of the targets; `shown` is the one that is seen, if it is known. */
+  chips(shown) {
     const {target} = route.query;
-    const chosen = this.isFrame                         ? PRESENTED
+    const chosen = shown                                ? shown
+        : this.isFrame && !target                       ? PRESENTED
         : target === PRESENTED                          ? target
         : this.lines?.some(({name}) => name === target) ? target
                                                         : this.lines?.[0]?.name;
     const make = (name, text, title) =>
         chip(text, name === chosen, () => go({query: {target: name}}, {replace: true}), {title, data: {target: name}});
-    fill(this.targets,
+    // Of a frame it is not known yet what its last draw draws to.
+    const last = this.isFrame && !this.lines ? make("color0", "last draw", "what its last draw draws to") : null;
+    fill(this.targets, last,
         this.lines?.map((line) => make(line.name, line.name.replace(/([a-z])(\d)/g, "$1 $2").replace("-", " "),
                             `${line.image} ${plain(line.format, "VK_FORMAT_")}`)),
         make(PRESENTED, PRESENTED, "the image that the frame presents"));

@@ -20,7 +20,7 @@ import {
   size,
   skeleton
 } from "./dom.js";
-import {creation, pipelineNames, pipelineShaders} from "./facts.js";
+import {creation, pipelineInfo, pipelineNames, pipelineShaders} from "./facts.js";
 import {bytesOf, valuesOf} from "./reflect.js";
 import {isCommand} from "./route.js";
 import {thumb} from "./thumb.js";
@@ -121,7 +121,7 @@ export class State {
     const [, bound] = Object.entries(state.bound)[0] ?? [];
     const none = () => null;
     const [info, shaders, pass, names] = await Promise.all([
-      bound?.pipeline ? creation(bound.pipeline, position, options).catch(none) : null,
+      bound?.pipeline ? pipelineInfo(bound.pipeline, position, options).catch(none) : null,
       bound?.pipeline ? pipelineShaders(bound.pipeline, position, options).catch(none) : null,
       state.pass?.renderPass ? creation(state.pass.renderPass, position, options).catch(none) : null,
       bound?.pipeline ? pipelineNames(bound.pipeline, position, options).catch(none) : null,
@@ -235,36 +235,39 @@ export function describe(state, {info, shaders, pass, names}) {
   const args = flatten(state.args).filter(([label]) => label !== "commandBuffer");
   part("Parameters", "", args.map(([label, text]) => row(label, label, text)));
   for (const [point, bound] of Object.entries(state.bound)) {
-    if (bound.pipeline || state.shaders.length)
+    if (bound.pipeline || state.shaders?.length)
       part("Pipeline",
           bound.pipeline ? `${point === "graphics" ? "" : point + " "}${bound.pipeline}` : "shader objects",
           pipelineRows(state, bound, info, shaders, row));
     descriptors(state, bound, names, part, row);
   }
-  const inputs = state.vertexBuffers.map(
-      (one) => row("vertex " + one.binding, `vertex ${one.binding}`,
-          `${one.buffer} at ${number(one.offset)}${stride(one, info) ? `, stride ${stride(one, info)}` : ""}`,
-          () => [handle(one.buffer, layoutOfVertices(one, info, at)), ` at ${number(one.offset)}`,
-              stride(one, info) ? `, stride ${stride(one, info)}` : ""]));
+  const inputs =
+      (state.vertexBuffers ?? [])
+          .map((one) => row("vertex " + one.binding, `vertex ${one.binding}`,
+                   `${one.buffer} at ${number(one.offset)}${stride(one, info) ? `, stride ${stride(one, info)}` : ""}`,
+                   () => [handle(one.buffer, layoutOfVertices(one, info, at)), ` at ${number(one.offset)}`,
+                       stride(one, info) ? `, stride ${stride(one, info)}` : ""]));
   if (state.indexBuffer) {
     const {buffer, offset, type} = state.indexBuffer;
     const as = {VK_INDEX_TYPE_UINT16: "u16", VK_INDEX_TYPE_UINT32: "u32"}[type] ?? "u8";
     inputs.push(row("index", "index", `${buffer} at ${number(offset)}, ${plain(type, "VK_INDEX_TYPE_")}`,
         () => [handle(buffer, {offset, as}), ` at ${number(offset)}, ${plain(type, "VK_INDEX_TYPE_")}`]));
   }
-  for (const one of state.transformFeedbackBuffers)
+  for (const one of state.transformFeedbackBuffers ?? [])
     inputs.push(row("feedback " + one.binding, `feedback ${one.binding}`, `${one.buffer} at ${number(one.offset)}`));
   part("Input", count(inputs.length, "buffer"), inputs);
   if (state.pass) part("Pass", state.pass.renderPass ?? "dynamic rendering", passRows(state.pass, pass, at, row));
-  part("Push constants", names?.push?.name ?? "", pushRows(state.pushConstants, names?.push, row));
-  part("Dynamic state", count(state.dynamicState.length, "command"),
-      state.dynamicState.flatMap(
-          (one) => flatten(
-              one.args).filter(([label]) => !["commandBuffer"].includes(label) && !/Count$|^first/.test(label))
-                       .map(([label, text]) => row(`${one.name} ${label}`, label.replace(/^p([A-Z])/, "$1"), text))));
+  part("Push constants", names?.push?.name ?? "", pushRows(state.pushConstants ?? [], names?.push, row));
+  part("Dynamic state", count(state.dynamicState?.length ?? 0, "command"),
+      (state.dynamicState ?? [])
+          .flatMap((one) => flatten(
+                       one.args).filter(([label]) => !["commandBuffer"].includes(label) && !/Count$|^first/.test(label))
+                                .map(([label, text]) =>
+                                         row(`${one.name} ${label}`, label.replace(/^p([A-Z])/, "$1"), text))));
   const rest = [];
-  if (state.labels.length) rest.push(row("labels", "labels", state.labels.join(" / ")));
-  for (const query of state.queries) rest.push(row("query " + query.pool, "query", `${query.query} of ${query.pool}`));
+  if (state.labels?.length) rest.push(row("labels", "labels", state.labels.join(" / ")));
+  for (const query of state.queries ?? [])
+    rest.push(row("query " + query.pool, "query", `${query.query} of ${query.pool}`));
   if (state.condition)
     rest.push(row("condition", "condition",
         typeof state.condition === "string" ? state.condition : JSON.stringify(state.condition)));
@@ -290,7 +293,7 @@ function pipelineRows(state, bound, info, shaders, row) {
   for (const {hash, stage, entry, names} of code)
     rows.push(row(stage, stageName(stage), `${hash} ${entry}`,
         () => [shaderLink(hash), ` ${entry}`, names[0] ? dim(` ${names[0]}`) : null]));
-  for (const one of state.shaders) rows.push(row(one.stage, stageName(one.stage), String(one.shader)));
+  for (const one of state.shaders ?? []) rows.push(row(one.stage, stageName(one.stage), String(one.shader)));
   if (!info) return rows;
   const dynamic = new Set(info.pDynamicState?.pDynamicStates ?? []);
   const fixed = (name, label, text) => {
@@ -386,9 +389,24 @@ function descriptors(state, bound, names, part, row) {
       if (binding.elements?.length === 0 && !binding.bytes)
         rows.push(row(`${binding.binding} none`, `${binding.binding} ${known?.name || kind}`, "nothing was written"));
     }
-    for (const call of set.pushed ?? [])
-      rows.push(...flatten(call.args ?? call).filter(([label]) => label !== "commandBuffer").map(([label,
-        text]) => row("pushed " + label, label, text)));
+    for (const {args} of set.pushed ?? []) {
+      const writes = args?.pDescriptorWrites ?? args?.pPushDescriptorSetInfo?.pDescriptorWrites;
+      if (!writes) rows.push(...flatten(args).map(([label, text]) => row("pushed " + label, label, text)));
+      for (const write of writes ?? [])
+        pushed(write).forEach((one, i) => {
+          const place = `${set.number}.${write.dstBinding}`, known = names?.bindings.get(place);
+          const kind = plain(write.descriptorType, "VK_DESCRIPTOR_TYPE_").toLowerCase().replaceAll("_", " ");
+          const element = write.dstArrayElement + i;
+          const label = `${write.dstBinding}${write.descriptorCount > 1 ? `[${element}]` : ""} ${
+              known?.name || SHORT[kind] || kind}`;
+          const block = known?.block ? {as: "block", block: `${bound.pipeline}/${place}`} : {};
+          rows.push({
+            ...row(`${write.dstBinding} ${element}`, label, descriptorText(one),
+                () => descriptor(one, state.at, state.names, block)),
+            title: `binding ${write.dstBinding}: ${kind}`
+          });
+        });
+    }
     part(`Set ${set.number}`, about, rows);
   }
 }
@@ -400,6 +418,27 @@ function descriptorText({object, image, layout, offset, range, sampler, dynamic}
     layout && !/SHADER_READ_ONLY/.test(layout) ? plain(layout, "VK_IMAGE_LAYOUT_") : null
   ].filter(Boolean)
       .join(" ");
+}
+
+/** The descriptors of a VkWriteDescriptorSet that was pushed, like those of a set. */
+function pushed({pImageInfo, pBufferInfo, pTexelBufferView}) {
+  if (pImageInfo)
+    return pImageInfo.map(
+        ({sampler, imageView, imageLayout}) => ({object: imageView, sampler, layout: imageView ? imageLayout : null}));
+  const whole = (range) => (typeof range === "string" ? null : range);
+  if (pBufferInfo)
+    return pBufferInfo.map(
+        ({buffer, offset, range}) => (buffer ? {object: buffer, offset, range: whole(range)} : {object: null}));
+  return (pTexelBufferView ?? []).map((object) => ({object}));
+}
+
+/** The image of a view, once it is known. */
+function imageOf(view, at) {
+  const box = el("span", {});
+  creation(view, at, {
+    late: true
+  }).then((info) => info?.image && fill(box, thumb(info.image, at), handle(info.image), " "), () => {});
+  return box;
 }
 
 function extent(offset, range, dynamic) {
@@ -416,10 +455,11 @@ export function descriptor(one, at, names = {}, block = {}) {
     parts.push(thumb(image, at), handle(image), name ? el("span", {class: "label"}, ` “${name}”`) : null,
         object && object !== image ? [" ", dim(linked(object))] : null);
   else if (object)
-    parts.push(handle(object,
-                   offset === undefined
-                       ? {}
-                       : {offset: offset + (dynamic ?? 0), ...(range ? {bytes: range} : {}), as: "vec4", ...block}),
+    parts.push(object.startsWith("VkImageView:") ? imageOf(object, at) : null,
+        handle(object,
+            offset === undefined
+                ? {}
+                : {offset: offset + (dynamic ?? 0), ...(range ? {bytes: range} : {}), as: "vec4", ...block}),
         name ? el("span", {class: "label"}, ` “${name}”`) : null);
   else if (object === null)
     parts.push("VK_NULL_HANDLE");

@@ -434,7 +434,7 @@ export function drawn({vertices, instances, groups, command}) {
 
 function amount(node) {
   const work = workOf(node);
-  return work ? number(work) : node.transfers ? `${number(node.transfers)} copies` : "";
+  return work ? number(work) : node.transfers ? count(node.transfers, "copy", "copies") : "";
 }
 
 export function counts(node) {
