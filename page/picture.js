@@ -186,7 +186,7 @@ export class Picture {
         ? null
         : chip("show the presented frame", null, () => go({query: {target: PRESENTED}}, {replace: true}),
               {id: "show-presented"});
-    const next = chip("next draw", null, () => document.dispatchEvent(new CustomEvent("next-draw")));
+    const next = chip("next draw or dispatch", null, () => document.dispatchEvent(new CustomEvent("next-draw")));
     const say = (title, sentence, hint, ...chips) =>
         this.message(notice(title, sentence, hint, el("div", {class: "chips"}, chips)));
     if (!error) return say("Stopped", "The replay was ended.", null, again, presented);

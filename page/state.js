@@ -216,7 +216,7 @@ export class State {
           memory && "memory", name && "name"].filter(Boolean).join(", ");
       this.box.append(el("details", {class: "part", open: title !== "Ended"},
           el("summary", {}, title, dim(`since frame ${frame - 1}: ${count(list.length, "object")}`)),
-          el("dl", {},
+          el("dl", {class: "names"},
               list.slice(0, CALLS).map(
                   (one) => [el("dt", {}, handle(one.object)), el("dd", {class: "dim"}, text(one))])),
           list.length > CALLS ? el("div", {class: "tools dim"}, `and ${number(list.length - CALLS)} more`) : null));
@@ -241,12 +241,15 @@ export function describe(state, {info, shaders, pass, names}) {
           pipelineRows(state, bound, info, shaders, row));
     descriptors(state, bound, names, part, row);
   }
+  const setInput = state.dynamicState?.find(({name}) => name === "vkCmdSetVertexInputEXT");
+  const input = setInput?.args ?? info?.pVertexInputState;
   const inputs =
       (state.vertexBuffers ?? [])
-          .map((one) => row("vertex " + one.binding, `vertex ${one.binding}`,
-                   `${one.buffer} at ${number(one.offset)}${stride(one, info) ? `, stride ${stride(one, info)}` : ""}`,
-                   () => [handle(one.buffer, layoutOfVertices(one, info, at)), ` at ${number(one.offset)}`,
-                       stride(one, info) ? `, stride ${stride(one, info)}` : ""]));
+          .map(
+              (one) => row("vertex " + one.binding, `vertex ${one.binding}`,
+                  `${one.buffer} at ${number(one.offset)}${stride(one, input) ? `, stride ${stride(one, input)}` : ""}`,
+                  () => [handle(one.buffer, layoutOfVertices(one, input)), ` at ${number(one.offset)}`,
+                      stride(one, input) ? `, stride ${stride(one, input)}` : ""]));
   if (state.indexBuffer) {
     const {buffer, offset, type} = state.indexBuffer;
     const as = {VK_INDEX_TYPE_UINT16: "u16", VK_INDEX_TYPE_UINT32: "u32"}[type] ?? "u8";
@@ -284,6 +287,10 @@ const stageName = (stage) => (STAGE.exec(stage)?.[1] ?? stage).toLowerCase().rep
 
 const ORDER = ["VERTEX", "TESSELLATION_CONTROL", "TESSELLATION_EVALUATION", "TASK", "MESH", "GEOMETRY", "FRAGMENT"];
 
+/** PRIMITIVE_TOPOLOGY_TRIANGLE_LIST becomes TRIANGLE_LIST, and true and false on and off. */
+const lastPart = (text) =>
+    ({true: "on", false: "off"}[text] ?? text.replace(/^(PRIMITIVE_TOPOLOGY|CULL_MODE|COMPARE_OP|FRONT_FACE)_/, ""));
+
 function pipelineRows(state, bound, info, shaders, row) {
   const rows = [];
   if (bound.pipeline) rows.push(row("pipeline", "pipeline", bound.pipeline));
@@ -297,10 +304,12 @@ function pipelineRows(state, bound, info, shaders, row) {
   if (!info) return rows;
   const dynamic = new Set(info.pDynamicState?.pDynamicStates ?? []);
   const fixed = (name, label, text) => {
-    if (!dynamic.has("VK_DYNAMIC_STATE_" + name))
-      rows.push(row(label, label, text));
-    else
-      rows.push(row(label, label, "dynamic"));
+    if (!dynamic.has("VK_DYNAMIC_STATE_" + name)) return rows.push(row(label, label, text));
+    // The command that sets it has the name of the state.
+    const command = "vkCmdSet" + name.toLowerCase().replace(/(?:^|_)([a-z])/g, (_, letter) => letter.toUpperCase());
+    const set = state.dynamicState?.find((one) => one.name.startsWith(command));
+    const values = flatten(set?.args).filter(([key]) => key !== "commandBuffer").map(([, value]) => lastPart(value));
+    rows.push(row(label, label, `${values.join(", ") || "not set"}, dynamic`));
   };
   const {
     pInputAssemblyState: input,
@@ -552,15 +561,14 @@ function words(view) {
   return out.join("  ");
 }
 
-function stride(one, info) {
-  return one.stride ??
-      info?.pVertexInputState?.pVertexBindingDescriptions?.find(({binding}) => binding === one.binding)?.stride ?? 0;
+function stride(one, input) {
+  return one.stride ?? input?.pVertexBindingDescriptions?.find(({binding}) => binding === one.binding)?.stride ?? 0;
 }
 
 /** How the pipeline reads a vertex buffer, as `lapilli memory --as` has it. */
-function layoutOfVertices(one, info) {
+function layoutOfVertices(one, input) {
   const base = {offset: one.offset};
-  const attributes = (info?.pVertexInputState?.pVertexAttributeDescriptions ?? [])
+  const attributes = (input?.pVertexAttributeDescriptions ?? [])
                          .filter(({binding}) => binding === one.binding)
                          .sort((a, b) => a.offset - b.offset);
   const types = [];
@@ -575,6 +583,6 @@ function layoutOfVertices(one, info) {
     types.push(many > 1 ? `${type}x${many}` : type);
     end = offset + (many * Number(type.slice(1))) / 8;
   }
-  const step = stride(one, info);
+  const step = stride(one, input);
   return types.length ? {...base, as: types.join(","), ...(step && step >= end ? {stride: step} : {})} : base;
 }
