@@ -39,6 +39,7 @@ FULL = {
     "streaming/connections-that-stop|parts/the-last-seconds|memory/what-comparing-costs": "programs that work for seconds as fast as they can",
     "validate/(teardown-one-by-one-devices|memory-many)$": "of the same programs others do the same less often",
     "order/.*-(above|below)$": "all-layers-at-once has them above and below",
+    "page/shows/(?!modern$)": "one more program",
     "server/(answers/(?!triangle$)|ends-by-SIGINT$)": "every question about one more program; another signal",
     "contract/(nothing-recorded|without-a-free-name|missing-hardening)": "valgrind; thousands of files; a build of its own",
     "process/(children-of-forks|exit-in|programs-survive-files)": "many processes",

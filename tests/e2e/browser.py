@@ -45,7 +45,7 @@ class Browser:
         self.said: list[str] = []  # all that came to the console
         self.requests: list[str] = []  # URLs, in order
         self.urls: dict[str, str] = {}
-        self.last, self.bytes, self.session = 0, b"", ""
+        self.last, self.loads, self.bytes, self.session = 0, 0, b"", ""
         self.answers: dict[int, dict] = {}
         commands, self.commands = os.pipe()
         self.events, events = os.pipe()
@@ -118,7 +118,9 @@ class Browser:
                 self.note(message["method"], message["params"])
 
     def note(self, event: str, told: dict) -> None:
-        if event == "Runtime.consoleAPICalled":
+        if event == "Page.loadEventFired":
+            self.loads += 1
+        elif event == "Runtime.consoleAPICalled":
             text = " ".join(str(part.get("value", part.get("description", ""))) for part in told["args"])
             self.said.append(f"{told['type']}: {text}")
             if told["type"] in ("error", "assert"):
@@ -137,9 +139,13 @@ class Browser:
     # ---- what a user does
 
     def open(self, url: str) -> None:
+        """Returns when all is there that the document names."""
+        loads, deadline = self.loads, time.monotonic() + patience(ANSWER_SECONDS)
         error = self.send("Page.navigate", url=url).get("errorText")
         if error:
             raise self.fail(f"{url} can't be opened: {error}")
+        while self.loads == loads:
+            self.receive(deadline, "Page.navigate")
 
     def evaluate(self, script: str) -> Any:
         """The value of an expression, as JSON has it; of a promise, what it comes to."""

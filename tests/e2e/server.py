@@ -91,7 +91,7 @@ class Server:
         status = self.process.wait(patience(SECONDS))
         check(status == 0, f"{signal.Signals(number).name}: exit status {status}\n{(self.context.folder / 'serve.log').read_text()}")
         check(not [child for child in children if Path(f"/proc/{child}").exists()], "a worker has outlived the server")
-        left = [*(self.context.home / "tmp").iterdir(), *(self.context.home / "run").rglob("serve-*")]
+        left = [*(self.context.home / "tmp").glob("lapilli-*"), *(self.context.home / "run").rglob("serve-*")]
         check(not left, f"it has left {left}")
 
     def connect(self) -> socket.socket:
