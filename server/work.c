@@ -331,7 +331,8 @@ void lap_work_wait(struct lap_work *work, uint64_t known, unsigned ms, struct la
     until.tv_sec += (time_t)(ms / 1000) + until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&works->mutex);
-    while (work->view.version == known && pthread_cond_timedwait(&works->changed, &works->mutex, &until) != ETIMEDOUT)
+    while (work->view.version == known && !work->view.answer &&
+           pthread_cond_timedwait(&works->changed, &works->mutex, &until) != ETIMEDOUT)
         ;
     *out = work->view;
     pthread_mutex_unlock(&works->mutex);

@@ -43,7 +43,7 @@ struct lap_work_view {
     size_t files;       /* that are there already */
     struct lap_answer *answer; /* NULL: not yet. Lives as long as the caller waits for the work */
 };
-/* Returns when it has another version than `known`, or after some ms. */
+/* Returns when it has another version than `known`, or an answer, or after some ms. */
 void lap_work_wait(struct lap_work *work, uint64_t known, unsigned ms, struct lap_work_view *out);
 /* The URL of one of its files, which stays as long as the caller waits for the work. */
 const char *lap_work_file(struct lap_work *work, size_t number);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/folder.h"
@@ -206,13 +207,19 @@ static void open_page(struct place *place)
     write_file(place, ".html", "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url=%s\">\n");
     child = *place->file ? fork() : -1;
     if (child == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
+        (void)signal(SIGPIPE, SIG_DFL);
         if (fork() != 0)
-            _exit(0); /* nobody waits for the browser */
+            _exit(0); /* the browser is not this program's to wait for */
         (void)dup2(STDERR_FILENO, STDOUT_FILENO);
         execlp("xdg-open", "xdg-open", place->file, (char *)NULL);
         dprintf(STDERR_FILENO, PROGRAM ": xdg-open can't be started: %s\n", strerror(errno));
         _exit(127);
     }
+    if (child > 0)
+        (void)waitpid(child, NULL, 0);
     memcpy(place->file, file, sizeof file);
 }
 

@@ -57,11 +57,11 @@ def until(condition: Callable[[], Any], what: str) -> Any:
 class Server:
     """lapilli serve at a free port, in a with statement. `folder`: where its programs are, if not in the build folder."""
 
-    def __init__(self, context: Context, *files: str, folder: Path | None = None) -> None:
+    def __init__(self, context: Context, *files: str, folder: Path | None = None, env: dict[str, str] | None = None) -> None:
         self.context = context
         with (context.folder / "serve.log").open("w") as log:
             self.process = subprocess.Popen([(folder or context.build / "bin") / "lapilli-serve", "--listen", "127.0.0.1:0", "--cache", str(CACHE_MIB), "--quiet", *files],
-                                            cwd=context.folder, env=context.environment(), stdout=subprocess.PIPE, stderr=log, text=True)
+                                            cwd=context.folder, env=context.environment(env), stdout=subprocess.PIPE, stderr=log, text=True)
         line = self.process.stdout.readline()
         found = re.fullmatch(r"(http://127\.0\.0\.1:(\d+))/\?token=([0-9a-f]{32})\n", line)
         if not found:
@@ -417,6 +417,21 @@ def end_by(number: int) -> Callable[[Context], None]:
             server.end(number)
             until(lambda: not any(Path(f"/proc/{process}").exists() for process in gate.started()), "the end of the replays")
     return run
+
+
+@case
+def the_browser_gets_a_file_that_leads_to_the_page(context: Context) -> None:
+    """The token is on no command line, and in no file that others can read."""
+    record(context, [context.app("triangle"), "--offscreen"])
+    (context.folder / "xdg-open").write_text('#!/bin/sh\nprintf "%s\\n" "$@" > opened.new && mv opened.new opened\n')
+    (context.folder / "xdg-open").chmod(0o755)
+    with Server(context, "--open", "out.lapilli", env={"PATH": f"{context.folder}:{os.environ['PATH']}"}) as server:
+        opened = context.folder / "opened"
+        until(opened.exists, "xdg-open")
+        [file] = map(Path, opened.read_text().splitlines())
+        found = file.read_text()
+        check(f"url={server.url}" in found and server.token not in str(file) and file.stat().st_mode & 0o777 == 0o600, f"{file}: {found}")
+        check(file.with_suffix("").read_text() == f"{server.url}\n" and file.with_suffix("").stat().st_mode & 0o777 == 0o600, "the address is not in a file")
 
 
 # ---- files
