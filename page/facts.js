@@ -7,7 +7,10 @@ import {reflect} from "./reflect.js";
 const KEPT = 2000;
 const made = new Map();
 
-/** Handles are numbers of the whole trace, so the call that made an object is the same wherever one looks. */
+/**
+ * Handles are numbers of the whole trace, so the call that made an object is the same wherever one looks. An answer is
+ *  never given up: others may wait for it. With `late` it may come after what is seen at once.
+ */
 function once(key, ask) {
   if (!made.has(key)) {
     const answer = ask();
@@ -23,8 +26,8 @@ export const forget = () => made.clear();
 /**
  * What `lapilli state` says about an object. Members that change are those of the first position that was asked for.
  */
-export const objectFacts = (object, at, options) =>
-    once(object, () => api.json(api.path(`/objects/${object}`, {at}), options));
+export const objectFacts = (object, at, {late = false} = {}) =>
+    once(object, () => api.json(api.path(`/objects/${object}`, {at}), {late}));
 
 /** The structure that an object was made from, or null. */
 export async function creation(object, at, options) {
@@ -38,13 +41,13 @@ export async function creation(object, at, options) {
 }
 
 /** The structure that a pipeline was made from; what it has from libraries is filled in. */
-export async function pipelineInfo(pipeline, at, options, depth = 0) {
-  const info = await creation(pipeline, at, options);
+export async function pipelineInfo(pipeline, at, depth = 0) {
+  const info = await creation(pipeline, at);
   const libraries = info?.pNext?.find(({pLibraries}) => pLibraries)?.pLibraries ?? [];
   if (!libraries.length || depth > 2) return info;
   const whole = {...info};
   for (const library of libraries) {
-    const part = await pipelineInfo(library, at, options, depth + 1).catch(() => null);
+    const part = await pipelineInfo(library, at, depth + 1).catch(() => null);
     for (const [name, value] of Object.entries(part ?? {}))
       if (/State$/.test(name)) whole[name] ??= value;
     const dynamic = part?.pDynamicState?.pDynamicStates ?? [];
@@ -55,15 +58,15 @@ export async function pipelineInfo(pipeline, at, options, depth = 0) {
 }
 
 /** The code of a pipeline: [{hash, stages: [{stage, entry}]}]. */
-export const pipelineShaders = (pipeline, at, options) => once("shaders of " + pipeline,
-    () => api.json(api.path("/shaders", {pipeline, at}), options).then((answer) => answer.shaders));
+export const pipelineShaders = (pipeline, at) => once(
+    "shaders of " + pipeline, () => api.json(api.path("/shaders", {pipeline, at})).then((answer) => answer.shaders));
 
 /** What the shaders of a pipeline name: {push, bindings} of all of its stages together. */
-export const pipelineNames = (pipeline, at, options) => once("names of " + pipeline, async () => {
+export const pipelineNames = (pipeline, at) => once("names of " + pipeline, async () => {
   const all = {push: null, bindings: new Map()};
-  for (const {hash, code} of await pipelineShaders(pipeline, at, options)) {
+  for (const {hash, code} of await pipelineShaders(pipeline, at)) {
     if (code !== "spirv") continue;
-    const {spirv} = await api.json(api.path("/shaders/" + hash), options);
+    const {spirv} = await api.json(api.path("/shaders/" + hash));
     const {push, bindings} = reflect(spirv ?? "");
     if ((push?.members.length ?? 0) > (all.push?.members.length ?? 0)) all.push = push;
     for (const [place, one] of bindings)

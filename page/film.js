@@ -18,7 +18,14 @@ export class Film {
   constructor(capture, info) {
     Object.assign(this, {capture, info, taken: new Map(), current: 0});
     this.box = byId("film-strip");
-    this.rows = new Rows(this.box, {extent: CELL, across: true, make: (index) => this.cell(index)});
+    this.rows = new Rows(this.box, {
+      extent: CELL,
+      across: true,
+      make: (index) => this.cell(index),
+      seen: (from, to) => {
+        for (let i = from; i < to; i++) capture.frames.peek(i);
+      }
+    });
     this.button = chip("pictures", null, () => (this.stop ? this.stop.abort() : this.take(this.visible())),
         {id: "film-pictures", title: "take pictures of the frames in view"});
     this.text = el("span", {class: "dim", role: "status"});
@@ -65,7 +72,7 @@ export class Film {
   }
 
   cell(index) {
-    const frame = index + 1, node = this.capture.frames.peek(index);
+    const frame = index + 1, node = this.capture.frames.here(index);
     const work = node ? workOf(node) : 0;
     const shot = el("span", {class: "shot"});
     const bar = el("i");

@@ -35,7 +35,9 @@ class Parts {
     return this.parts.get(number);
   }
 
-  /** An item from 0 if it is here, else undefined, and it is asked for. */
+  /** An item from 0 if it is here, else undefined. */
+  here(index) { return this.parts.get(Math.floor(index / CHUNK))?.items?.[index % CHUNK]; }
+  /** The same, and what is not here is asked for. */
   peek(index) { return this.part(Math.floor(index / CHUNK)).items?.[index % CHUNK]; }
   async get(index) { return (await this.part(Math.floor(index / CHUNK)).promise)[index % CHUNK]; }
 }

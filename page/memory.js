@@ -115,7 +115,8 @@ export class Memory {
     const head = el("div", {class: "line head"}, el("span", {class: "off"}, "offset"),
         columns ? columns.map(({label}) => el("span", {class: "cell-value"}, label)) : null);
     if (columns) this.box.append(head);
-    this.rows = new Rows(this.box, {extent: ROW, make: (row) => this.line(row)});
+    this.rows =
+        new Rows(this.box, {extent: ROW, make: (row) => this.line(row), seen: (from, to) => this.want(from, to)});
     const span = Math.max(0, end - this.begin);
     const used = columns ? columns.reduce((sum, column) => sum + column.bytes, 0) : 1;
     // The last element may lack its padding.
@@ -162,30 +163,27 @@ export class Memory {
     }
   }
 
-  window(number) {
-    if (!this.windows.has(number)) {
-      const {key} = this;
+  /** Asks for the bytes of rows in view. */
+  want(from, to) {
+    for (let number = Math.floor(from / WINDOW); number * WINDOW < to; number++) {
+      if (this.windows.has(number)) continue;
+      const {key, windows} = this;
       const offset = this.begin + number * WINDOW * this.step;
       const bytes = Math.min(this.end - offset, WINDOW * this.step);
-      const entry = {value: null};
-      this.windows.set(number, entry);
-      api.json(api.path("/memory/" + this.object,
-                   {at: this.at, offset: String(offset), bytes, as: this.as, stride: this.as ? this.step : null}))
-          .then(
-              (answer) => {
-                entry.value = answer;
-                if (this.key === key) this.rows.refresh();
-              },
-              (error) => {
-                entry.value = {error: error.sentence ?? String(error)};
-                if (this.key === key) this.rows.refresh();
-              });
+      const queries = {at: this.at, offset: String(offset), bytes, as: this.as, stride: this.as ? this.step : null};
+      const have = (answer) => {
+        windows.set(number, answer);
+        if (this.key === key) this.rows.refresh();
+      };
+      windows.set(number, null);
+      api.json(api.path("/memory/" + this.object, queries)).then(have, (error) => have({
+        error: error.sentence ?? String(error)
+      }));
     }
-    return this.windows.get(number).value;
   }
 
   line(row) {
-    const answer = this.window(Math.floor(row / WINDOW));
+    const answer = this.windows.get(Math.floor(row / WINDOW));
     const offset = this.begin + row * this.step, within = row % WINDOW;
     const head = el("span", {class: "off"}, String(offset));
     if (!answer) return el("div", {class: "line"}, head, dim("…"));

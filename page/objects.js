@@ -102,7 +102,8 @@ export class Objects {
     const {counts} = await api.json(api.path("/objects", {at, count: true}), {signal});
     const types = Object.entries(counts);
     const all = types.reduce((sum, [, many]) => sum + many, 0);
-    fill(byId("objects-title"), "Objects that live at ", at.includes(".") ? place(at) : place(at, `frame ${at}`));
+    fill(byId("objects-title"), "Objects that live at ",
+        at.startsWith("#") ? at : place(at, at.includes(".") ? at : `frame ${at}`));
     const one = (name, text, many) =>
         chip(`${text} ${number(many)}`, name === type, () => go({query: {type: name || null}}), {data: {type: name}});
     fill(byId("object-types"), one("", "all", all),
@@ -221,8 +222,14 @@ class ObjectView {
       this.draw(facts, query, signal);
       this.box.dataset.object = object;
     } catch (error) {
-      if (!aborted(error) && !signal.aborted)
-        fill(this.box, notice(`${object} is not there`, error.sentence ?? String(error)));
+      if (aborted(error) || signal.aborted) return;
+      const sentence = error.sentence ?? String(error);
+      // The sentence says when it lives, if it ever does.
+      const when = /made at (#\d+)/.exec(sentence)?.[1];
+      const look = () => go({view: "objects", subject: object, query: {at: when}}, {fresh: true});
+      fill(this.box,
+          notice(`${object} is not there`, sentence,
+              when ? el("div", {class: "chips"}, chip(`look at it at ${when}`, null, look)) : ""));
     } finally { clearTimeout(wait); }
   }
 
@@ -278,7 +285,7 @@ class ObjectView {
     if (facts.creation)
       this.box.append(el("details", {class: "part", open: type !== "VkPipeline" || undefined},
           el("summary", {}, facts.creation.name, dim(`#${facts.creation.index}`)), pretty(facts.creation.args)));
-    this.box.append(this.uses(object, signal));
+    this.box.append(this.uses(object, at, signal));
   }
 
   async shaders(pipeline, at, signal) {
@@ -292,7 +299,7 @@ class ObjectView {
   }
 
   /** What uses it in the whole trace; asked for when it is opened. */
-  uses(object, signal) {
+  uses(object, at, signal) {
     const body = el("div", {class: "uses"});
     const about = dim("in the whole trace");
     const part = el("details", {class: "part", data: {part: "uses"}}, el("summary", {}, "Uses", about), body);
@@ -301,8 +308,17 @@ class ObjectView {
       part.dataset.asked = "1";
       fill(body, el("span", {class: "spin"}));
       try {
-        const uses = await api.lines(api.path(`/objects/${object}/uses`), {signal});
-        about.textContent = count(uses.length, "use");
+        const path = `/objects/${object}/uses`, frame = at.split(".")[0];
+        let uses;
+        try {
+          uses = await api.lines(api.path(path), {signal});
+          about.textContent = `${count(uses.length, "use")} in the whole trace`;
+        } catch (error) {
+          if (error.status !== 413) throw error;
+          // There are too many in the whole trace.
+          uses = await api.lines(api.path(path, {at: frame}), {signal});
+          about.textContent = `${count(uses.length, "use")} at ${frame}`;
+        }
         fill(body);
         const more = () => {
           const from = body.childElementCount / 4;

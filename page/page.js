@@ -67,10 +67,10 @@ async function boot() {
   select.addEventListener("change", () => go({capture: select.value, view: "commands", subject: ""}, {fresh: true}));
   parts = {captures};
   onRoute(show);
-  if (!captures.some(({id}) => id === route.capture))
-    go({capture: captures[0].id, view: "commands", subject: ""}, {replace: true, fresh: true});
-  else
-    changed();
+  if (captures.some(({id}) => id === route.capture)) return changed();
+  // The one trace that is open may have had another id when the address was kept.
+  if (captures.length === 1 && route.capture) return go({capture: captures[0].id}, {replace: true});
+  go({capture: captures[0].id, view: "commands", subject: ""}, {replace: true, fresh: true});
 }
 
 // While one steps quickly, only the last state is asked for.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A list of which only the rows in view exist. Lists of 10^6 rows scroll, and cost as much as ten.
 
-import {el} from "./dom.js";
+import {el, later} from "./dom.js";
 
 // Browsers cut elements off beyond some 30 million pixels. Longer lists scroll in larger steps.
 const LONGEST = 15e6;
+const STILL_MS = 70;
 
 export class Rows {
   /**
@@ -12,7 +13,8 @@ export class Rows {
    *  learns which rows are in view.
    */
   constructor(box, {extent, make, across = false, seen = () => {}}) {
-    Object.assign(this, {box, extent, make, across, seen, count: 0, from: -1, to: -1, live: new Map()});
+    Object.assign(this, {box, extent, make, across, seen, count: 0, from: -1, to: -1, live: new Map(), moved: 0});
+    this.settle = later(STILL_MS, (first, last) => this.seen(first, last));
     this.space = el("div", {class: "rows", role: "presentation"});
     box.append(this.space);
     box.addEventListener("scroll", () => this.draw(), {passive: true});
@@ -74,7 +76,13 @@ export class Rows {
     this.from = from;
     this.to = to;
     this.space.replaceChildren(...live.values());
-    this.seen(from, to);
+    // Where one scrolls fast only the rows where it ends are asked for.
+    const now = performance.now();
+    if (now - this.moved > STILL_MS)
+      this.seen(from, to);
+    else
+      this.settle(from, to);
+    this.moved = now;
   }
 
   /** Scrolls as little as needed, so that a row is in view. A row far away comes to the middle. */

@@ -121,10 +121,10 @@ export class State {
     const [, bound] = Object.entries(state.bound)[0] ?? [];
     const none = () => null;
     const [info, shaders, pass, names] = await Promise.all([
-      bound?.pipeline ? pipelineInfo(bound.pipeline, position, options).catch(none) : null,
-      bound?.pipeline ? pipelineShaders(bound.pipeline, position, options).catch(none) : null,
-      state.pass?.renderPass ? creation(state.pass.renderPass, position, options).catch(none) : null,
-      bound?.pipeline ? pipelineNames(bound.pipeline, position, options).catch(none) : null,
+      bound?.pipeline ? pipelineInfo(bound.pipeline, position).catch(none) : null,
+      bound?.pipeline ? pipelineShaders(bound.pipeline, position).catch(none) : null,
+      state.pass?.renderPass ? creation(state.pass.renderPass, position).catch(none) : null,
+      bound?.pipeline ? pipelineNames(bound.pipeline, position).catch(none) : null,
     ]);
     options.signal.throwIfAborted();
     return describe(state, {info, shaders, pass, names});
@@ -180,7 +180,7 @@ export class State {
       ["dispatches", node.dispatches], ["ray traces", node.traces], ["transfers", node.transfers],
       ["others", node.others], ["commands", node.commands]
     ].filter(([, value]) => value);
-    const made = [el("details", {class: "part", open: true},
+    const made = [el("details", {class: "part", open: true, data: {part: "In it"}},
         el("summary", {}, "In it", dim(node.object ? linked(node.object) : "")),
         rows.length ? el("dl", {}, rows.map(([label, value]) => [el("dt", {}, label), el("dd", {}, number(value))]))
                     : el("div", {class: "tools dim"}, `This ${kind} draws nothing, and has no commands.`))];

@@ -29,7 +29,7 @@ export function thumb(image, at) {
       if (none.has(path)) throw none.get(path);
       show(await api.picture(path, {late: true}));
     } catch (error) {
-      if (none.size < 5000) none.set(path, error);
+      if ([404, 501].includes(error.status) && none.size < 5000) none.set(path, error);
       box.classList.add("none");
       box.title = error.sentence ?? "";
       fill(box, "GPU");

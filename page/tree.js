@@ -78,7 +78,8 @@ export class Tree {
     this.frame = 0;
     this.selected = "";
     this.box = byId("tree");
-    this.rows = new Rows(this.box, {extent: ROW, make: (row) => this.make(row)});
+    this.rows =
+        new Rows(this.box, {extent: ROW, make: (row) => this.make(row), seen: (from, to) => this.want(from, to)});
     this.chips = {};
     fill(byId("tree-modes"), MODES.map(([mode, text, title]) => {
       this.chips[mode] =
@@ -97,7 +98,7 @@ export class Tree {
     this.selected = position;
     this.rows.refresh();
     try {
-      if (frameOf(position) !== this.frame || mode !== this.mode || !this.root)
+      if (frameOf(position) !== this.frame || mode !== this.mode || !this.loaded)
         await this.load(frameOf(position), mode, signal);
       await this.reveal(position, signal);
     } catch (error) {
@@ -117,6 +118,7 @@ export class Tree {
     const node = await this.capture.frames.frame(frame);
     signal.throwIfAborted();
     this.root = this.flat = null;
+    this.loaded = false;
     this.rows.set(0);
     this.mode = mode;
     this.frame = frame;
@@ -132,7 +134,12 @@ export class Tree {
     list.changed = () => this.rows.refresh();
     signal.throwIfAborted();
     this.message();
-    if (mode === "draws" || mode === "dispatches") return this.loadFlat(node, list, mode, signal);
+    await (mode === "draws" || mode === "dispatches" ? this.loadFlat(node, list, mode, signal)
+                                                     : this.loadTree(node, list, mode, signal));
+    this.loaded = true;
+  }
+
+  async loadTree(node, list, mode, signal) {
     this.root = new Node(node, null, 0);
     this.root.open = true;
     if (mode === "passes") {
@@ -140,7 +147,7 @@ export class Tree {
         return this.message(notice("Too many commands",
             `This frame has ${number(node.commands)}; this list looks at up to ${number(WHOLE)}.`,
             "The tree under “work” has the passes, too."));
-      const answer = await api.json(api.path("/tree", {at: String(frame), depth: 64}), {signal});
+      const answer = await api.json(api.path("/tree", {at: node.position, depth: 64}), {signal});
       this.take(this.root, answer.nodes[0].children);
     } else {
       await this.window(this.root, 0, signal);
@@ -160,7 +167,7 @@ export class Tree {
     if (wanted === 0)
       return this.message(notice(mode === "draws" ? "This frame draws nothing" : "This frame dispatches nothing",
           counts(node) || "It has no commands."));
-    this.flat = {count: list.total, at: (row) => list.peek(row), list};
+    this.flat = {count: list.total, at: (row) => list.here(row), list};
     if (wanted < list.total && list.total <= WHOLE) {
       // Both kinds are in one list of the server.
       const all = await Promise.all(Array.from({length: list.total}, (_, i) => list.get(i)));
@@ -229,10 +236,7 @@ export class Tree {
 
   async toggle(node, open = !node.open) {
     if (!this.opens(node)) return;
-    if (open && node.of === null)
-      await this.window(node, 0, this.stop.signal).catch((error) => {
-        if (!aborted(error)) throw error;
-      });
+    if (open && node.of === null) await this.window(node, 0, this.stop.signal).catch(() => {}); // it stays closed then
     if (node.of === null) return;
     node.setOpen(open);
     this.rows.set(this.root.inner);
@@ -292,9 +296,23 @@ export class Tree {
     const node = parent.child(index);
     if (node)
       return {position: node.data.position, level: node.level, of: parent.of, index, node, name: node.data.name};
-    this.window(parent, Math.floor(index / WINDOW), this.stop.signal)
-        .then(() => this.rows.set(this.root.inner), () => {});
     return null;
+  }
+
+  /** Asks for what rows in view lack. */
+  want(from, to) {
+    if (this.flat) {
+      for (let row = from; row < to; row++) this.flat.list?.peek(row);
+      return;
+    }
+    const asked = new Set();
+    for (let row = from; this.root && row < to; row++) {
+      const {parent, index} = this.root.at(row), number = Math.floor(index / WINDOW);
+      const key = `${parent.data.position} ${number}`;
+      if (parent.child(index) || asked.has(key)) continue;
+      asked.add(key);
+      this.window(parent, number, this.stop.signal).then(() => this.rows.set(this.root?.inner ?? 0), () => {});
+    }
   }
 
   make(row) {
