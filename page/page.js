@@ -26,8 +26,9 @@ let parts = null;
 const KEYS = [
   ["n p", "next and previous draw, also across frames"], ["[ ] or ← →", "previous and next frame"],
   ["↑ ↓ ← → Home End", "in the commands: move, open, close"], ["/", "search"], ["b", "before and after the command"],
-  ["f", "flip the picture"], ["1", "fit, or a texel for a pixel"], ["wheel, drag", "zoom and move the picture"],
-  ["click", "pin a texel: its values stay while you step"], ["Esc", "close"], ["?", "these keys"]
+  ["d", "dim what the command does not change"], ["f", "flip the picture"], ["1", "fit, or a texel for a pixel"],
+  ["wheel, drag", "zoom and move the picture"], ["click", "pin a texel: its values stay while you step"],
+  ["Esc", "close"], ["?", "these keys"]
 ];
 
 async function boot() {
@@ -225,6 +226,7 @@ function key(event) {
       ArrowLeft: () => frame(-1),
       ArrowRight: () => frame(1),
       b: () => parts.picture.toggleBefore(),
+      d: () => parts.picture.toggleChanges(),
       f: () => parts.picture.viewer.flip(),
       1: () => parts.picture.viewer.toggleSize()
     });

@@ -2,7 +2,7 @@
 // The picture in the middle: which one the selected command has, how it is asked for, and what is said meanwhile.
 
 import {aborted, api, ApiError} from "./api.js";
-import {byId, chip, el, fill, later, notice, plain, press} from "./dom.js";
+import {byId, chip, count, el, fill, later, notice, plain, press} from "./dom.js";
 import {frameOf, go, route} from "./route.js";
 import {Viewer} from "./viewer.js";
 
@@ -20,10 +20,12 @@ export class Picture {
     const toggle = (name) => () => go({query: {[name]: route.query[name] === "1" ? null : "1"}}, {replace: true});
     this.before = chip("before", false, toggle("before"), {title: "as it is without this command (b)", id: "before"});
     this.wire = chip("wire", false, toggle("wire"), {title: "edges of triangles", id: "wireframe"});
+    this.changes =
+        chip("changes", false, toggle("changes"), {title: "dim what the command does not change (d)", id: "changes"});
     const gap = () => el("span", {class: "sep"});
     fill(byId("picture-pane"),
         el("div", {class: "tools", id: "picture-tools", role: "toolbar", "aria-label": "Picture"}, this.targets, gap(),
-            this.before, this.wire, gap(), this.viewer.controls),
+            this.before, this.changes, this.wire, gap(), this.viewer.controls),
         this.box, this.viewer.line);
   }
 
@@ -31,7 +33,7 @@ export class Picture {
 
   /** Shows the picture of a position; `query` names the attachment, and whether without the command or as edges. */
   show(position, query) {
-    const wanted = [api.capture, position, query.target, query.before, query.wire].join();
+    const wanted = [api.capture, position, query.target, query.before, query.wire, query.changes].join();
     if (wanted === this.wanted) return;
     this.wanted = wanted;
     this.at = position;
@@ -63,6 +65,7 @@ export class Picture {
       const source = await this.find(options);
       await this.viewer.show(source, {signal});
       this.chips(source.key);
+      if (source.without) await this.showChanges(source, options);
       this.message();
       this.box.dataset.loaded = source.png;
       if (source.gpu) byId("work").textContent = `pictures by ${source.gpu}`;
@@ -118,14 +121,33 @@ export class Picture {
     if (!line) throw new ApiError(501, "The command draws to no attachment.");
     const png = api.path(`/framebuffer/${this.at}/${line.name}.png`, queries);
     this.box.dataset.path = png;
+    const changes = route.query.changes === "1" && !queries.skip;
     return {
       ...line,
+      without: changes ? {...queries, skip: this.at} : null,
       format: line.computedAs ?? line.format,
       key: line.name,
       png,
       raw: api.path(`/framebuffer/${this.at}/${line.name}.raw`, queries),
       long: true
     };
+  }
+
+  /** Dims the texels whose bytes are the same without the command. */
+  async showChanges(source, options) {
+    const path = "/framebuffer/" + this.at;
+    this.viewer.old(true);
+    await api.work(api.path(path, source.without), options);
+    const other = api.path(`${path}/${source.name}.raw`, source.without);
+    const [after, before] = (await Promise.all([source.raw, other].map((raw) => api.bytes(raw, options))))
+                                .map((bytes) => new Uint8Array(bytes));
+    const texels = source.width * source.height, bytes = after.length / texels;
+    const mask = new Uint8Array(texels);
+    for (let i = 0; i < after.length; i++)
+      if (after[i] !== before[i]) mask[Math.floor(i / bytes)] = 1;
+    this.viewer.old(false);
+    this.viewer.note = `${count(mask.reduce((sum, one) => sum + one, 0), "texel")} changed`;
+    await this.viewer.emphasize(mask);
   }
 
   /** The chips of the targets; `shown` is the one that is seen, if it is known. */
@@ -146,7 +168,13 @@ export class Picture {
         make(PRESENTED, PRESENTED, "the image that the frame presents"));
     press(this.before, route.query.before === "1");
     press(this.wire, route.query.wire === "1");
+    press(this.changes, route.query.changes === "1");
+    this.changes.disabled = chosen === PRESENTED || route.query.before === "1";
     this.before.disabled = this.wire.disabled = chosen === PRESENTED;
+  }
+
+  toggleChanges() {
+    if (!this.changes.disabled) this.changes.click();
   }
 
   toggleBefore() {

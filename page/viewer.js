@@ -9,6 +9,7 @@ import {decode, layoutOf, paint, rangeOf, stored, toLinear} from "./formats.js";
 const LARGEST = 64; // pixels of the screen for a texel
 const GRID = 6;     // from so many on a texel gets a frame
 const MARGIN = 12;
+const DIMMED = 0.2, GREY = 40; // what is left of texels that are not emphasized
 const NAMES = {
   R: "red",
   G: "green",
@@ -44,10 +45,14 @@ export class Viewer {
       hover: null
     });
     this.canvas = el("canvas", {id: id ? id + "-canvas" : null, width: 1, height: 1, hidden: true});
-    this.marks = {texel: el("i", {class: "mark", hidden: true}), pin: el("i", {class: "mark pin", hidden: true})};
+    this.marks = {
+      texel: el("i", {class: "mark", hidden: true}),
+      pin: el("i", {class: "mark pin", hidden: true}),
+      bounds: el("i", {class: "mark bounds", hidden: true})
+    };
     this.says = el("div", {class: "says", hidden: true});
     this.box = el("div", {class: "stage", id, tabindex: "0", "aria-label": "Picture"}, this.canvas, this.marks.texel,
-        this.marks.pin, this.says);
+        this.marks.pin, this.marks.bounds, this.says);
     this.line = el("div", {class: "probe", id: id ? id + "-probe" : null});
     this.context = this.canvas.getContext("2d", {willReadFrequently: true});
     this.tools(id);
@@ -70,7 +75,8 @@ export class Viewer {
     this.stop?.abort();
     this.stop = new AbortController();
     this.old(false);
-    this.values = this.natural = null;
+    this.values = this.natural = this.mask = this.bounds = null;
+    this.note = "";
     this.layout = (source.raw && layoutOf(source.format, source.name)) || EIGHT;
     if (before?.key !== source.key) this.range = null;
     if (this.fitted || before?.width !== this.source.width || before.height !== this.source.height)
@@ -102,6 +108,20 @@ export class Viewer {
 
   /** Whether a control asks for something else than the server's picture. */
   get changed() { return this.range !== null || this.channels !== "RGB"; }
+
+  /** Dims all texels but those that `mask` has, and frames these. */
+  emphasize(mask) {
+    this.mask = mask;
+    let left = Infinity, top = Infinity, right = -1, bottom = -1;
+    mask.forEach((has, i) => {
+      if (!has) return;
+      const x = i % this.source.width, y = Math.floor(i / this.source.width);
+      [left, top, right, bottom] = [Math.min(left, x), Math.min(top, y), Math.max(right, x), Math.max(bottom, y)];
+    });
+    this.bounds = right < 0 ? null : {x: left, y: top, width: right - left + 1, height: bottom - top + 1};
+    this.place();
+    return this.repaint();
+  }
 
   /** Fetches the values of all texels, once for each picture. False where there are none. */
   async texels() {
@@ -157,15 +177,26 @@ export class Viewer {
     const {source} = this;
     if (!source) return;
     if (this.changed) {
-      if (!(await this.texels()) || source !== this.source) return this.probe();
+      if (!(await this.texels()) || source !== this.source || !this.changed) return this.probe();
       const pixels = this.context.createImageData(source.width, source.height);
       paint(this.layout, this.values, this.range ?? this.natural, this.channels, pixels.data);
       this.context.putImageData(pixels, 0, 0);
     } else {
       const image = await load(await api.picture(source.png));
-      if (source === this.source && !this.changed) this.context.drawImage(image, 0, 0);
+      if (source !== this.source || this.changed) return;
+      this.context.drawImage(image, 0, 0);
     }
+    if (this.mask) this.dim(this.mask);
     this.probe();
+  }
+
+  dim(mask) {
+    const {width, height} = this.source;
+    const pixels = this.context.getImageData(0, 0, width, height);
+    for (let i = 0; i < mask.length; i++)
+      if (!mask[i])
+        for (let c = 0; c < 3; c++) pixels.data[i * 4 + c] = pixels.data[i * 4 + c] * DIMMED + GREY;
+    this.context.putImageData(pixels, 0, 0);
   }
 
   // Controls
@@ -279,16 +310,21 @@ export class Viewer {
     this.canvas.style.imageRendering = pixels >= 2 || Number.isInteger(pixels) ? "pixelated" : "auto";
     this.mark(this.marks.texel, scale >= GRID ? this.hover : null);
     this.mark(this.marks.pin, this.pinned);
+    this.mark(this.marks.bounds, this.bounds);
   }
 
-  mark(box, texel) {
-    const {scale, x, y} = this.view;
-    box.hidden = !texel || texel.x >= this.source.width || texel.y >= this.source.height;
-    if (box.hidden) return;
-    const row = this.flipped ? this.source.height - 1 - texel.y : texel.y;
-    const extent = Math.max(scale, 7), shift = (scale - extent) / 2;
-    box.style.width = box.style.height = `${extent}px`;
-    box.style.transform = `translate(${x + texel.x * scale + shift}px, ${y + row * scale + shift}px)`;
+  /** Puts a frame around texels; a small one stays large enough to be seen. */
+  mark(frame, texels) {
+    const {scale, x, y} = this.view, {width: across = 1, height: down = 1} = texels ?? {};
+    frame.hidden = !texels || texels.x >= this.source.width || texels.y >= this.source.height;
+    if (frame.hidden) return;
+    const row = this.flipped ? this.source.height - down - texels.y : texels.y;
+    const width = Math.max(across * scale, 7), height = Math.max(down * scale, 7);
+    frame.style.width = `${width}px`;
+    frame.style.height = `${height}px`;
+    const left = x + texels.x * scale + (across * scale - width) / 2,
+          top = y + row * scale + (down * scale - height) / 2;
+    frame.style.transform = `translate(${left}px, ${top}px)`;
   }
 
   zoom(factor, x, y) {
@@ -377,7 +413,7 @@ export class Viewer {
     const odd = [source.nan && count(source.nan, "NaN"), source.infinite && count(source.infinite, "infinite value")]
                     .filter(Boolean)
                     .join(", ");
-    const more = odd ? el("span", {class: "label"}, odd) : null;
+    const more = odd || this.note ? el("span", {class: "label"}, [this.note, odd].filter(Boolean).join(", ")) : null;
     if (!texel || texel.x >= source.width || texel.y >= source.height)
       return fill(this.line, el("span", {}, about), more, el("span", {}, "a click pins a texel, the wheel zooms"));
     const [r, g, b] = this.context.getImageData(texel.x, texel.y, 1, 1).data;
