@@ -40,7 +40,7 @@ FULL = {
     "validate/(teardown-one-by-one-devices|memory-many)$": "of the same programs others do the same less often",
     "order/.*-(above|below)$": "all-layers-at-once has them above and below",
     "page/shows/(?!modern$)": "one more program",
-    "server/(answers/(?!triangle$)|ends-by-SIGINT$)": "every question about one more program; another signal",
+    "server/(answers/(?!triangle$)|ends-by-SIG(INT|KILL)$)": "every question about one more program; other signals",
     "contract/(nothing-recorded|without-a-free-name|missing-hardening)": "valgrind; thousands of files; a build of its own",
     "process/(children-of-forks|exit-in|programs-survive-files)": "many processes",
     "present/(vkcube|wsi-is-shown)": "every window system in turn",

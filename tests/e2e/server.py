@@ -414,7 +414,11 @@ def end_by(number: int) -> Callable[[Context], None]:
                     held.enter_context(server.connect()).sendall(server.request(path, f"Accept: {accept}"))
             held.enter_context(server.connect())
             until(lambda: len(server.work()) == 4 and len(gate.started()) == 2, "two replays, and two that wait for a turn")
-            server.end(number)
+            if number == signal.SIGKILL:
+                server.process.kill()
+                server.process.wait()
+            else:
+                server.end(number)
             until(lambda: not any(Path(f"/proc/{process}").exists() for process in gate.started()), "the end of the replays")
     return run
 
@@ -478,4 +482,4 @@ def incomplete_and_damaged_traces_show_what_they_have(context: Context) -> None:
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     named = {program.name: program for program in programs(context)}
     return {**{f"answers/{name}": answers(named[name]) for name in ("triangle", "modern", "depth", "churn-present")},
-            **{f"ends-by-{signal.Signals(number).name}": end_by(number) for number in (signal.SIGTERM, signal.SIGINT)}, **CASES}
+            **{f"ends-by-{signal.Signals(number).name}": end_by(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)}, **CASES}
