@@ -71,7 +71,7 @@ export function layoutOf(format, target = "") {
     channels: parts.map(({letter}) => letter).sort((a, b) => PLACE[a] - PLACE[b]).join(""),
     suffix,
     shared: letters.startsWith("E5B9G9R9"),
-    wide: parts.some(({bits}) => bits > 24) && suffix !== "SFLOAT" || parts.some(({bits}) => bits > 32)
+    wide: parts.some(({bits}) => bits > 16) && suffix !== "SFLOAT" || parts.some(({bits}) => bits > 32)
   };
 }
 
