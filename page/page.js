@@ -125,6 +125,8 @@ async function open(found) {
   byId("incomplete").hidden = true;
   fill(byId("facts"));
   try {
+    // The first rows do not wait for what the header says.
+    api.json(api.path("/tree", {depth: 1, children: "1-500"})).catch(() => {});
     const info = await api.json(api.path("/info"));
     const capture = new Capture();
     await capture.frames.part(0).promise;

@@ -73,7 +73,7 @@ export class State {
     const command = isCommand(position);
     for (const button of Object.values(this.chips)) button.hidden = !command;
     const wait = setTimeout(() => {
-      if (!signal.aborted) fill(this.box, skeleton(9));
+      if (!signal.aborted && this.box.dataset.at !== position) fill(this.box, skeleton(9));
     }, 120);
     try {
       if (command)

@@ -53,6 +53,7 @@ static void secure(struct MHD_Response *response)
          "frame-ancestors 'none'"},
         {"X-Content-Type-Options", "nosniff"},
         {"Referrer-Policy", "no-referrer"},
+        {"Vary", "Accept"}, /* events of an answer have its path */
         {"Cross-Origin-Resource-Policy", "same-origin"},
         {"Cross-Origin-Opener-Policy", "same-origin"}};
 

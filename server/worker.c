@@ -311,6 +311,8 @@ static const char *last_words(struct worker *worker)
         *hint = 0;
     name = strncmp(line, "lapilli-", 8) == 0 ? strstr(line, ": ") : NULL;
     line = name ? name + 2 : line;
+    if (strncmp(line, "error: ", 7) == 0)
+        line += 7;
     if (file && strncmp(line, file, strlen(file)) == 0 && strncmp(line + strlen(file), ": ", 2) == 0)
         line += strlen(file) + 2;
     return line;

@@ -31,6 +31,7 @@ static const char help[] =
     "  --diff P1 P2    what was made, ended and changed behind P1, up to P2\n"
     "  --type TYPE     only objects of this type, like VkImage\n"
     "  --count         how many there are of each type, alone\n"
+    "  --list          the objects that live there, also at a command\n"
     "  --json          one JSON object\n"
     "  --color WHEN    auto (default: on a terminal, unless NO_COLOR is set), always, never\n"
     "  --help          this text\n"
@@ -40,7 +41,7 @@ static const char help[] =
 
 struct options {
     struct position at[2]; /* the last one; with a difference both. count 0: missing */
-    bool diff, json, count;
+    bool diff, json, count, list;
     int colour; /* -1: automatic */
     const char *type, *path, *object;
 };
@@ -69,21 +70,25 @@ static int check(const struct options *options)
         return usage("--at or --diff is missing");
     if (options->diff && options->object)
         return usage("--diff is of all objects");
-    if (options->object && (options->type || options->count))
-        return usage("--type and --count are for several objects");
-    if (options->diff && options->count)
-        return usage("--count is for one position");
+    if (options->object && (options->type || options->count || options->list))
+        return usage("--type, --count and --list are for several objects");
+    if (options->diff && (options->count || options->list))
+        return usage("--count and --list are for one position");
     return -1;
 }
 
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {
-        {"at", required_argument, NULL, 'a'},   {"diff", required_argument, NULL, 'd'},
-        {"type", required_argument, NULL, 't'}, {"count", no_argument, NULL, 'n'},
-        {"json", no_argument, NULL, 'j'},       {"color", required_argument, NULL, 'c'},
-        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"at", required_argument, NULL, 'a'},
+                                          {"diff", required_argument, NULL, 'd'},
+                                          {"type", required_argument, NULL, 't'},
+                                          {"count", no_argument, NULL, 'n'},
+                                          {"list", no_argument, NULL, 'l'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"color", required_argument, NULL, 'c'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     int option;
 
     *options = (struct options){.colour = -1};
@@ -106,6 +111,9 @@ static int parse(int argc, char **argv, struct options *options)
             break;
         case 'n':
             options->count = true;
+            break;
+        case 'l':
+            options->list = true;
             break;
         case 'j':
             options->json = true;
@@ -131,7 +139,8 @@ static enum lap_status show(const struct options *options, struct lap_state_view
 {
     if (options->object)
         return lap_state_object(view, type, index);
-    if (!options->diff && !options->type && !options->count && position_is_command(&view->found.position))
+    if (!options->diff && !options->type && !options->count && !options->list &&
+        position_is_command(&view->found.position))
         return lap_state_bound(view);
     return options->diff ? lap_state_diff(view) : lap_state_list(view);
 }
