@@ -76,6 +76,12 @@ def page_shows(program: Program, text: str) -> Callable[[Context], None]:
                 browser.key("ArrowDown")
             browser.key("Enter")
             browser.wait_until(f"location.hash.split('?')[0].endsWith('/{found[place]['position']}') && {READY}")
+            browser.click("#tabs [data-view=objects]")
+            here = browser.evaluate("location.hash.match(/at=([0-9.]+)/)[1]")
+            living = [one["object"] for one in json.loads(verb(context, ["state", "--json", "--list", "--at", here, "FILE"], "out.lapilli").stdout)["objects"]]
+            browser.wait_until(f"{READY} && document.querySelectorAll('#object-list [data-listed]').length > 5")
+            shown = browser.evaluate("[...document.querySelectorAll('#object-list [data-listed]')].map((row) => row.dataset.listed)")
+            check(shown == living[:len(shown)], f"{shown}, but {living} live at {here}")
             browser.click("#tabs [data-view=shaders]")
             shaders = json.loads(verb(context, ["shaders", "--json", "FILE"], "out.lapilli").stdout)["shaders"]
             browser.wait_until(f"{READY} && document.querySelectorAll('#shader-list [role=option]').length == {len(shaders)}")
