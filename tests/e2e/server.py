@@ -8,6 +8,7 @@ import fcntl
 import http.client
 import json
 import os
+import platform
 import re
 import shutil
 import signal
@@ -22,7 +23,7 @@ from email.message import Message
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
-from e2e.cases import Cases, Context, Failure, Program, Skip, check, children_of, patience, prepare, programs
+from e2e.cases import CRASH, Cases, Context, Failure, Program, Skip, check, children_of, patience, prepare, programs
 
 SECONDS = 60
 CLIENTS = 200
@@ -422,6 +423,20 @@ def end_by(number: int) -> Callable[[Context], None]:
                 server.end(number)
             until(lambda: not any(Path(f"/proc/{process}").exists() for process in gate.started()), "the end of the replays")
     return run
+
+
+@case
+def a_driver_that_crashes_takes_one_picture_with_it(context: Context) -> None:
+    """The client hears in which call and at which packet."""
+    if platform.machine() != "x86_64":
+        raise Skip("the layer that crashes is for x86-64")
+    record(context, [context.app("triangle"), "--offscreen"])
+    first, second = [json.loads(line)["position"] for line in verb(context, ["draws", "--json", "FILE"], "out.lapilli").stdout.splitlines()][:2]
+    with Server(context, "out.lapilli", env=context.layer_env(CRASH, LAPILLI_CRASH="vkCmdDrawIndexed:2:segv")) as server:
+        [capture] = server.captures()
+        answer = server.ask(f"{capture}/framebuffer/{second}")
+        check(answer.status == 502 and re.match(r"crashed \(SIGSEGV\) in vkCmdDrawIndexed, packet \d+\.\d+, frame \d+; ", answer.json["error"]), f"{answer}")
+        check(server.ask(f"{capture}/framebuffer/{first}").status == server.ask(f"{capture}/info").status == 200, "the next ones are not answered")
 
 
 @case
