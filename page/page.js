@@ -13,7 +13,7 @@ import {changed, go, isPosition, onRoute, route} from "./route.js";
 import {Search} from "./search.js";
 import {Shaders} from "./shaders.js";
 import {State} from "./state.js";
-import {Tree} from "./tree.js";
+import {Tree, windowPath} from "./tree.js";
 
 const root = document.documentElement;
 const TITLE = {
@@ -125,8 +125,7 @@ async function open(found) {
   byId("incomplete").hidden = true;
   fill(byId("facts"));
   try {
-    // The first rows do not wait for what the header says.
-    api.json(api.path("/tree", {depth: 1, children: "1-500"})).catch(() => {});
+    api.json(api.path("/tree", {depth: 1, children: "1-500"})).catch(() => {}); // which the frames will ask for
     const info = await api.json(api.path("/info"));
     const capture = new Capture();
     await capture.frames.part(0).promise;
@@ -166,6 +165,7 @@ async function start() {
   const {frames} = parts.capture;
   const node = await frames.next(0, 1).catch(() => null);
   if (!node) return "1";
+  api.json(windowPath(node.position, 0)).catch(() => {}); // which the tree will ask for
   const draws = await parts.capture.draws(Number(node.position));
   return draws.get(0).then((row) => row.position, () => node.position);
 }

@@ -9,6 +9,12 @@ import {Rows} from "./rows.js";
 
 const ROW = 22;
 const WINDOW = 256;
+
+/** The path of a window of children; `all`: with commands that are no work. */
+export function windowPath(position, number, all = false) {
+  return api.path(
+      "/tree", {at: position, depth: 1, all, children: `${number * WINDOW + 1}-${(number + 1) * WINDOW}`});
+}
 const WHOLE = 20000;      // so many commands of a frame are asked for at once
 const OPEN_AT_FIRST = 48; // a frame opens until so many rows are there
 
@@ -195,13 +201,7 @@ export class Tree {
   /** Asks for a window of children. */
   async window(node, number, signal) {
     if (node.windows.has(number)) return;
-    const answer = await api.json(api.path("/tree", {
-      at: node.data.position,
-      depth: 1,
-      all: this.mode === "all",
-      children: `${number * WINDOW + 1}-${(number + 1) * WINDOW}`
-    }),
-        {signal});
+    const answer = await api.json(windowPath(node.data.position, number, this.mode === "all"), {signal});
     if (node.windows.has(number)) return;
     node.windows.set(number, answer.nodes[0].children.map((data, i) => new Node(data, node, number * WINDOW + i)));
     node.setOf(answer.of ?? answer.nodes[0].children.length);

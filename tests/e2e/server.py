@@ -431,10 +431,10 @@ def a_driver_that_crashes_takes_one_picture_with_it(context: Context) -> None:
     if platform.machine() != "x86_64":
         raise Skip("the layer that crashes is for x86-64")
     record(context, [context.app("triangle"), "--offscreen"])
-    first, second = [json.loads(line)["position"] for line in verb(context, ["draws", "--json", "FILE"], "out.lapilli").stdout.splitlines()][:2]
-    with Server(context, "out.lapilli", env=context.layer_env(CRASH, LAPILLI_CRASH="vkCmdDrawIndexed:2:segv")) as server:
+    first, *_, last = [json.loads(line)["position"] for line in verb(context, ["draws", "--json", "FILE"], "out.lapilli").stdout.splitlines()]
+    with Server(context, "out.lapilli", env=context.layer_env(CRASH, LAPILLI_CRASH="vkCmdDrawIndexed:8:segv")) as server:
         [capture] = server.captures()
-        answer = server.ask(f"{capture}/framebuffer/{second}")
+        answer = server.ask(f"{capture}/framebuffer/{last}")
         check(answer.status == 502 and re.match(r"crashed \(SIGSEGV\) in vkCmdDrawIndexed, packet \d+\.\d+, frame \d+; ", answer.json["error"]), f"{answer}")
         check(server.ask(f"{capture}/framebuffer/{first}").status == server.ask(f"{capture}/info").status == 200, "the next ones are not answered")
 
