@@ -510,6 +510,8 @@ def commands_work_beside_frames_that_were_asked_for(context: Context) -> None:
     obeys(context, receiver)
     check(state(context, receiver.address)["state"] == "waiting", "it does not wait")
     control(context, receiver.address, "frames", "6")
+    for _ in range(300):  # the program may stand there already
+        process.stdout.readline()
     until(lambda: state(context, receiver.address)["frames"] == 6, "six frames")
     threading.Thread(target=lambda: [None for _ in process.stdout], daemon=True).start()
     until(lambda: state(context, receiver.address)["state"] == "recording" and state(context, receiver.address)["frames"] >= 6, "the range")
