@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -235,6 +236,12 @@ def check_no_validation_message(done: Done, where: str) -> None:
 def validation_layer(context: Context) -> None:
     if not (context.validation_folder / "VkLayer_khronos_validation.json").exists():
         raise Skip(f"{VALIDATION} is not installed")
+
+
+def crashing(context: Context) -> None:
+    """tests/layers/crash does nothing on other processors, nor in programs of 32 bits."""
+    if platform.machine() != "x86_64" or Path(context.program("lapilli")).read_bytes()[4] != 2:
+        raise Skip("the layer that crashes is for x86-64")
 
 
 def display() -> None:

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shutil
 import signal
 import subprocess
 import time
 from typing import Callable
 
-from e2e.cases import CRASH, LAYER, Cases, Context, Done, Skip, check, display
+from e2e.cases import CRASH, LAYER, Cases, Context, Done, Skip, check, crashing, display
 
 CASES = Cases()
 case = CASES.add
@@ -31,8 +30,7 @@ def cases() -> dict[str, Callable[[Context], None]]:
 
 
 def fall(context: Context, crash: str, what: int = 0, command: list[str] | None = None, **more: str) -> Done:
-    if platform.machine() != "x86_64":
-        raise Skip("the layer that crashes is for x86-64")
+    crashing(context)
     env = context.layer_env(LAYER, CRASH, LAPILLI_CRASH=crash, **more)
     return context.run(command or [context.app("falls"), "--what", str(what)], env, expect=None)
 
@@ -294,8 +292,7 @@ def read_copy(context: Context) -> list[dict]:
 @case
 def a_call_that_hangs_is_named_and_a_late_one_is_not(context: Context) -> None:
     """A call that does not return is there; one that returned late is not."""
-    if platform.machine() != "x86_64":
-        raise Skip("the layer that crashes is for x86-64")
+    crashing(context)
     env = context.environment(context.layer_env(LAYER, CRASH, LAPILLI_CRASH="vkQueueSubmit:2:hang"))
     if context.driver:
         env["VK_DRIVER_FILES"] = env["VK_ICD_FILENAMES"] = str(context.driver)

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import signal
 import subprocess
 import time
 from typing import Callable
 
-from e2e.cases import CRASH, LAYER, Cases, Context, Done, Failure, Skip, check, check_verified, child_of, patience, display
+from e2e.cases import CRASH, LAYER, Cases, Context, Done, Failure, check, check_verified, child_of, crashing, display, patience
 from e2e.in_flight import THREADS, has_arguments_of, read
 from e2e.parts import files, in_order, names, state_left_out
 
@@ -29,17 +28,12 @@ def cases() -> dict[str, Callable[[Context], None]]:
     return CASES
 
 
-def need_crashes() -> None:
-    if platform.machine() != "x86_64":
-        raise Skip("the layer that crashes is for x86-64")
-
-
 def program(context: Context) -> list[str]:
     return [context.app("parts"), "--frames", str(FRAMES)]
 
 
 def capture(context: Context, crash: str, *options: str, command: list[str] | None = None, file: str = "out.lapilli", expect: int | None = None) -> Done:
-    need_crashes()
+    crashing(context)
     return context.run([context.program("lapilli"), "capture", "--verify", "-o", file, *options, "--", *(command or program(context))],
                        context.layer_env(LAYER, CRASH, LAPILLI_CRASH=crash), expect=expect)
 
@@ -179,7 +173,7 @@ def until_in_flight(context: Context, command: str) -> None:
 
 
 def hang(context: Context, command: str, number: int, launched: bool) -> subprocess.Popen:
-    need_crashes()
+    crashing(context)
     env = context.environment(context.layer_env(LAYER, CRASH, LAPILLI_CRASH=f"{command}:{number}:hang"))
     if not launched:
         env |= {"LAPILLI_KEEP_LAST": "5f", "LAPILLI_VERIFY": "1"}

@@ -6,14 +6,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import platform
 import signal
 import subprocess
 import time
 from typing import Callable
 
 from e2e.after import draws_of
-from e2e.cases import CRASH, Cases, Context, Skip, check, display, patience
+from e2e.cases import CRASH, Cases, Context, check, crashing, display, patience
 
 CASES = Cases()
 case = CASES.add
@@ -75,8 +74,7 @@ def only_screenshots_wait_for_a_reader_of_progress(context: Context) -> None:
 
 @case
 def a_crash_names_the_call_and_its_packet(context: Context) -> None:
-    if platform.machine() != "x86_64":
-        raise Skip("the layer that crashes is for x86-64")
+    crashing(context)
     context.run([context.app("triangle"), "--offscreen"], context.layer_env())
     lines = context.print_lines("out.lapilli")
     replay = [context.program("lapilli-replay"), "--quiet", "--present", "headless", "out.lapilli"]

@@ -8,7 +8,6 @@ import fcntl
 import http.client
 import json
 import os
-import platform
 import re
 import shutil
 import signal
@@ -23,7 +22,7 @@ from email.message import Message
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
-from e2e.cases import CRASH, Cases, Context, Failure, Program, Skip, check, children_of, patience, prepare, programs
+from e2e.cases import CRASH, Cases, Context, Failure, Program, Skip, check, children_of, crashing, patience, prepare, programs
 
 SECONDS = 60
 CLIENTS = 200
@@ -428,8 +427,7 @@ def end_by(number: int) -> Callable[[Context], None]:
 @case
 def a_driver_that_crashes_takes_one_picture_with_it(context: Context) -> None:
     """The client hears in which call and at which packet."""
-    if platform.machine() != "x86_64":
-        raise Skip("the layer that crashes is for x86-64")
+    crashing(context)
     record(context, [context.app("triangle"), "--offscreen"])
     first, *_, last = [json.loads(line)["position"] for line in verb(context, ["draws", "--json", "FILE"], "out.lapilli").stdout.splitlines()]
     with Server(context, "out.lapilli", env=context.layer_env(CRASH, LAPILLI_CRASH="vkCmdDrawIndexed:8:segv")) as server:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import collections
 import errno
 import os
-import platform
 import random
 import re
 import resource
@@ -27,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Callable, Iterator
 
-from e2e.cases import CRASH, LAYER, TIMEOUT, Context, Done, Failure, Skip, check, check_verified, patience
+from e2e.cases import CRASH, LAYER, TIMEOUT, Context, Done, Failure, Skip, check, check_verified, crashing, patience
 from e2e.in_flight import has_arguments_of, read
 
 FRAMES = 100
@@ -403,8 +402,7 @@ def is_of(program: Program, call: dict, made: dict) -> bool:
 
 def call_plan(context: Context, most: int, seed: int) -> Plan:
     """Twice as many as are wanted, for in some it is the layer that makes the call, within one of the program's."""
-    if platform.machine() != "x86_64":
-        raise Skip("the layer that crashes is for x86-64")
+    crashing(context)
     chance, programs = random.Random(seed), able()
     ways = [way for way in CALL_ENDS if way in ends() or way == "leave"]
     points = []
