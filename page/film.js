@@ -15,8 +15,8 @@ const IDLE_MS = 1800;
 const SHORT_FRAMES = 2500, SHORT_BYTES = 64 << 20;
 
 export class Film {
-  constructor(capture, info) {
-    Object.assign(this, {capture, info, taken: new Map(), current: 0});
+  constructor(capture, file) {
+    Object.assign(this, {capture, file, taken: new Map(), current: 0});
     this.box = byId("film-strip");
     this.rows = new Rows(this.box, {
       extent: CELL,
@@ -117,7 +117,7 @@ export class Film {
   idle(busy) {
     clearTimeout(this.timer);
     if (busy || this.began || !this.capture.frames.total) return;
-    if (this.capture.frames.total > SHORT_FRAMES || this.info.bytes.file > SHORT_BYTES) return;
+    if (this.capture.frames.total > SHORT_FRAMES || this.file.bytes > SHORT_BYTES) return;
     this.timer = setTimeout(
         () => this.take([...new Set([...this.visible().slice(0, 12), ...this.spread()])].sort((a, b) => a - b)),
         IDLE_MS);

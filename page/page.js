@@ -115,6 +115,20 @@ async function show(now) {
   parts.drawer.show(view === "commands" ? query.object ?? "" : "", query, subject);
 }
 
+/** What the header says of the capture; nothing waits for it. */
+async function showFacts(found) {
+  const info = await api.json(api.path("/info"));
+  if (api.capture !== found.id) return;
+  fill(byId("facts"), [
+    (info.program ?? "").split("/").pop(), info.recorded_on?.device?.replace(/ \(.*/, ""),
+    `${number(info.frames)} frames`, size(info.bytes.file)
+  ].filter(Boolean).join(" · "));
+  byId("facts").title = [
+    info.program, info.recorded_on?.driver, `Vulkan ${info.recorded_on?.api_version}`, info.stopped
+  ].filter(Boolean).join("\n");
+  if (info.complete === false) api.watchers.incomplete(info.stopped ?? "the trace is incomplete");
+}
+
 async function open(found) {
   api.capture = found.id;
   forget();
@@ -125,23 +139,14 @@ async function open(found) {
   byId("incomplete").hidden = true;
   fill(byId("facts"));
   try {
-    api.json(api.path("/tree", {depth: 1, children: "1-500"})).catch(() => {}); // which the frames will ask for
-    const info = await api.json(api.path("/info"));
     const capture = new Capture();
     await capture.frames.part(0).promise;
-    const program = (info.program ?? "").split("/").pop();
-    fill(byId("facts"), [
-      program, info.recorded_on?.device?.replace(/ \(.*/, ""), `${number(info.frames)} frames`, size(info.bytes.file)
-    ].filter(Boolean).join(" · "));
-    byId("facts").title = [
-      info.program, info.recorded_on?.driver, `Vulkan ${info.recorded_on?.api_version}`, info.stopped
-    ].filter(Boolean).join("\n");
-    if (info.complete === false) api.watchers.incomplete(info.stopped ?? "the trace is incomplete");
+    showFacts(found).catch(() => {});
     for (const id of ["film-strip", "tree", "object-list", "shader-list"])
       byId(id).replaceWith(byId(id).cloneNode(false));
     Object.assign(parts, {
       capture,
-      film: new Film(capture, info),
+      film: new Film(capture, found),
       tree: new Tree(capture),
       picture: parts.picture ?? new Picture(),
       state: parts.state ?? new State(capture),

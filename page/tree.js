@@ -157,6 +157,7 @@ export class Tree {
       this.take(this.root, answer.nodes[0].children);
     } else {
       await this.window(this.root, 0, signal);
+      this.rows.set(this.root.inner);
       await this.openFirst(signal);
     }
     this.rows.set(this.root.inner);
