@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "server/route.h"
 #include "trace/hash.h"
 
 struct file {
@@ -84,21 +85,28 @@ enum lap_status lap_capture_find(struct lap_captures *captures, const char *id, 
                                                   : "there is no such capture; /v1/captures lists them");
 }
 
-/* This program's own file: another build may answer otherwise. */
-static uint64_t own_identity(void)
+/* Of the verbs as they are now. */
+static uint64_t identity_of_programs(const char *programs)
 {
-    struct stat is;
-    uint64_t words[3] = {0};
+    uint64_t hash = 0;
 
-    if (stat("/proc/self/exe", &is) == 0) {
-        words[0] = (uint64_t)is.st_size;
-        words[1] = (uint64_t)is.st_mtim.tv_sec;
-        words[2] = (uint64_t)is.st_mtim.tv_nsec;
+    for (size_t i = 0; i < lap_route_count; i++) {
+        char path[PATH_MAX];
+        struct stat is;
+        if (!lap_routes[i].words[0])
+            continue;
+        snprintf(path, sizeof path, "%s/lapilli-%s", programs, lap_routes[i].words[0]);
+        if (stat(path, &is) != 0)
+            continue;
+        const uint64_t words[] = {(uint64_t)is.st_ino, (uint64_t)is.st_size, (uint64_t)is.st_mtim.tv_sec,
+                                  (uint64_t)is.st_mtim.tv_nsec};
+        hash = lap_hash64_seeded(words, sizeof words, hash);
     }
-    return lap_hash64(words, sizeof words);
+    return hash;
 }
 
-enum lap_status lap_captures_new(const char *const *files, size_t count, const char *salt, struct lap_captures **out)
+enum lap_status lap_captures_new(const char *const *files, size_t count, const char *programs,
+                                 struct lap_captures **out)
 {
     struct lap_captures *captures = calloc(1, sizeof *captures + count * sizeof *captures->files);
     struct lap_capture first;
@@ -108,7 +116,7 @@ enum lap_status lap_captures_new(const char *const *files, size_t count, const c
     if (!captures)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     pthread_mutex_init(&captures->mutex, NULL);
-    captures->salt = lap_hash64_seeded(salt, strlen(salt), own_identity());
+    captures->salt = identity_of_programs(programs);
     captures->count = count;
     for (size_t i = 0; status == LAP_OK && i < count; i++) {
         struct stat is;

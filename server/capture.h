@@ -22,9 +22,9 @@ struct lap_capture {
 };
 
 struct lap_captures;
-/* salt: what else decides the answers, such as the GPU. LAP_ERROR_IO with a sentence: a file is not there or is no
- * file; LAP_ERROR_MEMORY. */
-enum lap_status lap_captures_new(const char *const *files, size_t count, const char *salt,
+/* programs: the folder of the verbs, of which others may answer otherwise. LAP_ERROR_IO with a sentence: a file is not
+ * there or is no file; LAP_ERROR_MEMORY. */
+enum lap_status lap_captures_new(const char *const *files, size_t count, const char *programs,
                                  struct lap_captures **out) LAP_MUST_CHECK;
 void lap_captures_free(struct lap_captures **captures);
 size_t lap_captures_count(const struct lap_captures *captures);

@@ -24,6 +24,7 @@
 #define IDLE_SECONDS 20u /* after which a connection is closed that sends nothing */
 #define HEAD_BYTES   16384u
 #define ALIVE_MS     2000u
+#define ETAG_BYTES   24u
 #define EVENT_BYTES  (LAP_ROUTE_URL_BYTES + 256u)
 
 struct lap_http {
@@ -133,8 +134,16 @@ static void clean_header(char *text)
             *text = '?';
 }
 
-/* Takes the answer. etag: NULL: it is not to be kept. */
-static enum MHD_Result respond_answer(const struct request *request, struct lap_answer *answer, const char *etag)
+/* How long a client may keep an answer. */
+enum keeping {
+    KEEP_NOT,
+    KEEP_ASKING, /* a replay made it: on another GPU or driver it is another one, so an ETag holds for one run */
+    KEEP         /* the trace alone decides it */
+};
+
+/* Takes the answer. */
+static enum MHD_Result respond_answer(const struct request *request, struct lap_answer *answer, enum keeping keeping,
+                                      const char *etag)
 {
     struct MHD_Response *response;
     char sentence[LAP_ANSWER_SENTENCE];
@@ -151,8 +160,11 @@ static enum MHD_Result respond_answer(const struct request *request, struct lap_
         return MHD_NO;
     }
     (void)MHD_add_response_header(response, "Content-Type", lap_route_type_name(answer->type));
-    (void)MHD_add_response_header(response, "Cache-Control", etag ? "private, max-age=31536000, immutable" : "no-store");
-    if (etag)
+    (void)MHD_add_response_header(response, "Cache-Control",
+                                  keeping == KEEP          ? "private, max-age=31536000, immutable"
+                                  : keeping == KEEP_ASKING ? "private, no-cache"
+                                                           : "no-store");
+    if (keeping != KEEP_NOT)
         (void)MHD_add_response_header(response, "ETag", etag);
     memcpy(sentence, answer->sentence, sizeof sentence);
     clean_header(sentence);
@@ -325,12 +337,22 @@ static enum MHD_Result take_query(void *user, enum MHD_ValueKind kind, const cha
     return query->status == LAP_OK ? MHD_YES : MHD_NO;
 }
 
+/* The hash of a token says nothing of it that helps to find it. */
+static void make_etag(const struct lap_http_options *options, enum keeping keeping, const char *url,
+                      char out[ETAG_BYTES])
+{
+    uint64_t run = keeping == KEEP_ASKING ? lap_hash64(options->token, LAP_HTTP_TOKEN_BYTES - 1) : 0;
+
+    snprintf(out, ETAG_BYTES, "\"%016" PRIx64 "\"", lap_hash64_seeded(url, strlen(url), run));
+}
+
 static enum MHD_Result answer_question(struct request *request, const struct lap_capture *capture,
                                        struct lap_question *question)
 {
     struct query query = {.question = question, .status = LAP_OK};
     const struct lap_http_options *options = &request->http->options;
-    char url[LAP_ROUTE_URL_BYTES], etag[24];
+    char url[LAP_ROUTE_URL_BYTES], etag[ETAG_BYTES];
+    enum keeping keeping;
     const char *known = header(request, "If-None-Match");
     struct lap_answer *answer;
 
@@ -341,8 +363,9 @@ static enum MHD_Result answer_question(struct request *request, const struct lap
         query.status = lap_work_url(capture, question, url);
     if (query.status != LAP_OK)
         return respond_error(request, MHD_HTTP_BAD_REQUEST, "%s", lap_error_message());
-    snprintf(etag, sizeof etag, "\"%016" PRIx64 "\"", lap_hash64(url, strlen(url)));
-    if (capture && known && strcmp(known, etag) == 0)
+    keeping = !capture ? KEEP_NOT : question->route->kind == LAP_ROUTE_READS ? KEEP : KEEP_ASKING;
+    make_etag(options, keeping, url, etag);
+    if (keeping != KEEP_NOT && known && strcmp(known, etag) == 0)
         return respond(request, MHD_HTTP_NOT_MODIFIED,
                        MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT));
     if (request->events) {
@@ -354,7 +377,7 @@ static enum MHD_Result answer_question(struct request *request, const struct lap
     (void)MHD_set_connection_option(request->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
     answer = lap_works_ask(options->works, capture, question, is_gone, request);
     (void)MHD_set_connection_option(request->connection, MHD_CONNECTION_OPTION_TIMEOUT, IDLE_SECONDS);
-    return answer ? respond_answer(request, answer, capture ? etag : NULL) : MHD_NO;
+    return answer ? respond_answer(request, answer, keeping, etag) : MHD_NO;
 }
 
 /* ---- what the server itself knows ---- */

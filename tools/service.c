@@ -36,31 +36,29 @@ static bool find_folders(const char *program, struct lap_service *service)
 int lap_service_open(const char *program, const char *const *files, size_t count, const char *gpu, size_t cache,
                      struct lap_service *out)
 {
-    enum lap_status status = lap_captures_new(files, count, gpu ? gpu : "", &out->captures);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    struct lap_works_options options = {.programs = out->programs, .scratch = out->scratch, .gpu = gpu};
+    enum lap_status status;
 
-    *out = (struct lap_service){.captures = out->captures};
+    *out = (struct lap_service){.captures = NULL};
+    if (!find_folders(program, out))
+        return LAP_TOOL_FAILED;
+    status = lap_captures_new(files, count, out->programs, &out->captures);
     if (status != LAP_OK) {
         fprintf(stderr, "%s: %s\n", program, lap_error_message());
+        lap_service_close(out);
         return status == LAP_ERROR_IO ? LAP_TOOL_NO_TRACE : LAP_TOOL_FAILED;
     }
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGCHLD, SIG_DFL); /* with SIG_IGN, no end of a child would be known */
-    if (find_folders(program, out)) {
-        const struct lap_works_options options = {.programs = out->programs,
-                                                  .scratch = out->scratch,
-                                                  .gpu = gpu,
-                                                  .captures = out->captures,
-                                                  .answers = out->answers = lap_answers_new(cache),
-                                                  .most_bytes = cache / ANSWER_PART,
-                                                  .at_once = processors < 2              ? 2
-                                                             : processors > MOST_READERS ? MOST_READERS
-                                                                                         : (unsigned)processors};
-        out->works = out->answers ? lap_works_new(&options) : NULL;
-        if (out->works)
-            return LAP_TOOL_OK;
-        fprintf(stderr, "%s: out of memory\n", program);
-    }
+    options.captures = out->captures;
+    options.answers = out->answers = lap_answers_new(cache);
+    options.most_bytes = cache / ANSWER_PART;
+    options.at_once = processors < 2 ? 2 : processors > MOST_READERS ? MOST_READERS : (unsigned)processors;
+    out->works = out->answers ? lap_works_new(&options) : NULL;
+    if (out->works)
+        return LAP_TOOL_OK;
+    fprintf(stderr, "%s: out of memory\n", program);
     lap_service_close(out);
     return LAP_TOOL_FAILED;
 }

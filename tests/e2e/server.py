@@ -215,7 +215,8 @@ def check_answer(context: Context, server: Server, capture: str, file: str, ques
     check(answer.body == expected, f"{where}: {answer.body[:300]} instead of {expected[:300]}")
     check(("Lapilli-Incomplete" in answer.headers) == (done.returncode == 4), f"{where}: {answer.headers}")
     again, known = server.ask(f"{capture}/{question.path}"), answer.headers["ETag"]
-    check(again.body == answer.body and again.headers["ETag"] == known and "immutable" in again.headers["Cache-Control"], f"{where}: {again.headers}")
+    keeps = "no-cache" if question.words[0] == "replay" or "--after" in question.words else "immutable"
+    check(again.body == answer.body and again.headers["ETag"] == known and keeps in again.headers["Cache-Control"], f"{where}: {again.headers}")
     kept = server.ask(f"{capture}/{question.path}", If_None_Match=known)
     check((kept.status, kept.body) == (304, b""), f"{where}: {kept.status} to If-None-Match")
     return status
@@ -473,6 +474,22 @@ def a_trace_that_is_replaced_is_another_one(context: Context) -> None:
         check(server.ask(f"{now[0]}/info").body == verb(context, ["info", "--json", "FILE"], "modern.lapilli").stdout, "the new trace has another answer")
         (context.folder / "modern.lapilli").unlink()
         check(server.ask(f"{now[0]}/info").status == 410 and server.captures() == [other], "a trace that is gone is still there")
+
+
+@case
+def what_clients_keep_is_what_the_file_decides(context: Context) -> None:
+    """Another run of the server may play on another GPU; other verbs may answer otherwise."""
+    record(context, [context.app("modern")])
+    shutil.copytree(context.build / "bin", context.folder / "programs")
+    tags = []
+    for _ in range(3):
+        with Server(context, "out.lapilli", folder=context.folder / "programs") as server:
+            [capture] = server.captures()
+            at = json.loads(server.ask(f"{capture}/draws?rows=1-1").body)["position"]
+            tags.append((capture, *(server.ask(f"{capture}/{path}").headers["ETag"] for path in (f"commands/{at}/state", f"framebuffer/{at}"))))
+        if len(tags) == 2:
+            os.utime(context.folder / "programs/lapilli-state")
+    check(tags[0][:2] == tags[1][:2] and tags[0][2] != tags[1][2] and tags[2][0] != tags[0][0], f"{tags}")
 
 
 @case
