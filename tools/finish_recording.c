@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tools/finish.h"
+#include "trace/address.h"
 #include "trace/codec.h"
 #include "trace/info.h"
 #include "trace/reader.h"
@@ -220,6 +221,10 @@ void lap_finish_recording(const char *program, const char *report, char *const a
     print_command(argv);
     if (has_parts()) {
         fprintf(stderr, " used no Vulkan with the layer, or ended before a part began that was asked for\n");
+        return;
+    }
+    if (!traces.any && getenv("LAPILLI_FILE") && lap_address_is(getenv("LAPILLI_FILE"))) {
+        fprintf(stderr, " used no Vulkan with the layer, or ended before there was a receiver\n");
         return;
     }
     fprintf(stderr, traces.any ? " tried to use Vulkan, but got no instance\n"

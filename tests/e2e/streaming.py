@@ -138,6 +138,12 @@ def programs_wait_for_a_receiver(context: Context) -> None:
     line = process.stderr.readline()
     check(b"waits for a receiver of its trace" in line, line.decode())
     check(process.poll() is None, "it did not wait")
+    impatient = subprocess.Popen(capturing(context, UNIX, *app(context, *TRIANGLE)), cwd=context.folder, env=context.environment(), stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
+    impatient.stderr.readline()
+    impatient.send_signal(signal.SIGTERM)
+    done = finish(impatient)
+    check("there is no trace" in done.err and done.err.endswith(" used no Vulkan with the layer, or ended before there was a receiver\n"), done.err)
     receiver = Receiver(context)
     done = finish(process)
     check(done.status == 0, done.text)
