@@ -39,10 +39,10 @@ static const char help[] =
     "  --sandbox HOW      on: end if the kernel has no full sandbox; off: use none; auto (default): use what the\n"
     "                     kernel has (SECURITY.md)\n"
     "  --json             one JSON object in a line for the address, and for each trace\n"
-    "  --quiet            print only errors\n"
+    "  --quiet            print only errors, and traces without an end\n"
     "  --help             this text\n"
     "\n"
-    "SIGINT and SIGTERM end it: traces that are under way are finished before.\n"
+    "SIGINT, SIGTERM and SIGHUP end it: traces that are under way are finished before.\n"
     "\n"
     "Exit status: 0; 1 the address can't be used, or a trace not be written; 2 wrong usage; 4 the end of a trace is\n"
     "missing.\n";
