@@ -15,14 +15,15 @@
 #include "trace/command_board.h"
 #include "trace/listener.h"
 
-#define MOST 224u /* connections at a time, three for each process, and those that command; others wait */
+#define MOST    224u /* connections at a time, three for each process, and those that command; others wait */
+#define SHOW_MS 200
 
 struct connection {
     struct server *server;
     pthread_t thread;
-    int fd;        /* -1: there is none */
-    bool commands; /* it gives commands */
-    bool done;
+    int fd;                  /* -1: there is none */
+    struct lap_greeted from; /* valid when it is greeted */
+    bool greeted, done;
 };
 
 struct server {
@@ -45,18 +46,19 @@ static bool serve_one(struct connection *connection)
 
     if (lap_greeting_answer(connection->fd, job->token, commands | (job->take_trace ? 1u << LAP_ROLE_TRACE : 0),
                             &from) != LAP_OK) {
-        fprintf(stderr, "%s: a connection was refused: %s\n", job->program, lap_error_message());
+        lap_status_line_print(job->line, "%s: a connection was refused: %s\n", job->program, lap_error_message());
         return false;
     }
+    pthread_mutex_lock(&server->mutex);
+    connection->from = from;
+    connection->greeted = true;
+    pthread_mutex_unlock(&server->mutex);
     if (from.role == LAP_ROLE_TRACE)
         return job->take_trace(job->user, connection->fd, &from, &server->told_to_end);
     if (from.role == LAP_ROLE_OBEY) {
         lap_command_board_obey(&server->board, connection->fd, &from);
         return false;
     }
-    pthread_mutex_lock(&server->mutex);
-    connection->commands = true;
-    pthread_mutex_unlock(&server->mutex);
     lap_command_board_give(&server->board, connection->fd);
     return false;
 }
@@ -106,10 +108,16 @@ static void accept_one(struct server *server, struct connection *place)
     *place = (struct connection){.server = server, .fd = fd};
     int error = pthread_create(&place->thread, NULL, serve, place);
     if (error) {
-        fprintf(stderr, "%s: no thread can be made: %s\n", server->job->program, strerror(error));
+        lap_status_line_print(server->job->line, "%s: no thread can be made: %s\n", server->job->program,
+                              strerror(error));
         close(fd);
         place->fd = -1;
     }
+}
+
+static bool gives_commands(const struct connection *connection)
+{
+    return connection->greeted && connection->from.role == LAP_ROLE_COMMAND;
 }
 
 /* Data that has arrived is still received, but no more comes. Clients still get their answers. */
@@ -120,17 +128,43 @@ static void stop(struct server *server)
     pthread_mutex_lock(&server->mutex);
     for (unsigned i = 0; i < MOST; i++)
         if (server->connections[i].fd >= 0)
-            (void)shutdown(server->connections[i].fd, server->connections[i].commands ? SHUT_RD : SHUT_RDWR);
+            (void)shutdown(server->connections[i].fd, gives_commands(&server->connections[i]) ? SHUT_RD : SHUT_RDWR);
     pthread_mutex_unlock(&server->mutex);
+}
+
+/* A connection of a recorded process, or NULL. */
+static const struct lap_greeted *program_of(const struct connection *connection)
+{
+    return connection->fd >= 0 && connection->greeted && !gives_commands(connection) ? &connection->from : NULL;
+}
+
+/* Each has several connections. */
+static unsigned count_programs(struct server *server)
+{
+    unsigned count = 0;
+    pthread_mutex_lock(&server->mutex);
+    for (unsigned i = 0; i < MOST; i++) {
+        const struct lap_greeted *one = program_of(&server->connections[i]), *other;
+        bool first = one;
+        for (unsigned j = 0; j < i && first; j++)
+            first = !(other = program_of(&server->connections[j])) || other->process != one->process ||
+                    strcmp(other->program, one->program) != 0;
+        count += first;
+    }
+    pthread_mutex_unlock(&server->mutex);
+    return count;
 }
 
 static void serve_all(struct server *server)
 {
+    const struct lap_serve_job *job = server->job;
     struct connection *place;
     for (;;) {
         unsigned busy = collect(server, &place);
+        if (job->show)
+            job->show(job->user, count_programs(server));
         pthread_mutex_lock(&server->mutex);
-        server->ending |= server->job->once && server->received;
+        server->ending |= job->once && server->received;
         pthread_mutex_unlock(&server->mutex);
         if (server->ending)
             lap_command_board_end(&server->board);
@@ -138,8 +172,8 @@ static void serve_all(struct server *server)
             break;
         struct pollfd wait[3] = {{.fd = server->wake, .events = POLLIN},
                                  {.fd = server->signals, .events = POLLIN},
-                                 {.fd = place && !server->ending ? server->job->listener : -1, .events = POLLIN}};
-        if (poll(wait, 3, -1) < 0)
+                                 {.fd = place && !server->ending ? job->listener : -1, .events = POLLIN}};
+        if (poll(wait, 3, job->show && busy ? SHOW_MS : -1) < 0)
             continue;
         eventfd_t ignored;
         struct signalfd_siginfo signal;

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/sandbox.h"
+#include "tools/status_line.h"
 #include "trace/greeting.h"
 
 struct lap_serve_job {
@@ -28,7 +29,11 @@ struct lap_serve_job {
      * accepted. */
     bool (*take_trace)(void *user, int fd, const struct lap_greeted *from, const atomic_bool *told_to_end);
     void *user;
-    bool once; /* end after one trace */
+    bool once;                    /* end after one trace */
+    struct lap_status_line *line; /* in whose place messages are printed; NULL: there is none */
+    /* Called now and then while anybody is connected, and behind that. programs: how many stream or take commands.
+     * NULL: nothing is called. */
+    void (*show)(void *user, unsigned programs);
 };
 
 /* Serves until a signal comes: data that has arrived is still received, and clients get the answers to their commands.

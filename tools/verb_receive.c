@@ -175,7 +175,9 @@ static int child(struct options *options, int listener, const sigset_t *ends, pi
                                       .folder = options->job.folder,
                                       .take_trace = take_trace,
                                       .user = &options->job,
-                                      .once = options->once};
+                                      .once = options->once,
+                                      .line = &options->job.line,
+                                      .show = options->job.line.wanted ? lap_receive_show : NULL};
 
     if (!lap_serve(&job) || seen.failed)
         return LAP_TOOL_FAILED;
@@ -185,7 +187,7 @@ static int child(struct options *options, int listener, const sigset_t *ends, pi
 /* ---- the parent ---- */
 
 /* Passes signals on; returns the child's exit status. */
-static int wait_for(pid_t process, const sigset_t *signals)
+static int wait_for(pid_t process, const sigset_t *signals, struct lap_status_line *line)
 {
     int number, status;
     for (;;) {
@@ -196,7 +198,9 @@ static int wait_for(pid_t process, const sigset_t *signals)
     }
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    fprintf(stderr, PROGRAM ": the process that does the work was ended: %s\n", strsignal(WTERMSIG(status)));
+    line->shown = line->wanted; /* by that process, perhaps */
+    lap_status_line_print(line, PROGRAM ": the process that does the work was ended: %s\n",
+                          strsignal(WTERMSIG(status)));
     return LAP_TOOL_FAILED;
 }
 
@@ -220,13 +224,14 @@ static int run(struct options *options, struct lap_address *address)
     (void)signal(SIGPIPE, SIG_IGN); /* of stdout */
     sigprocmask(SIG_BLOCK, &all, NULL);
     say_address(options, address);
+    lap_receive_job_init(&options->job);
     fflush(NULL);
     process = fork();
     if (process == 0)
         exit(child(options, listener, &ends, parent));
     if (process < 0)
         fprintf(stderr, PROGRAM ": no process can be made: %s\n", strerror(errno));
-    code = process < 0 ? LAP_TOOL_FAILED : wait_for(process, &all);
+    code = process < 0 ? LAP_TOOL_FAILED : wait_for(process, &all, &options->job.line);
     lap_listener_remove(address);
     close(listener);
     return code;

@@ -6,6 +6,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pty
+import re
 import shutil
 import signal
 import socket
@@ -505,6 +507,51 @@ def parts_begin_and_end_by_command(context: Context) -> None:
     check(traces[2]["frames"] == stopped["frames"] and traces[2]["bytes"] == stopped["bytes"], f"{traces} {stopped}")
     for trace in traces:
         check_verified(context.replay(trace["file"]))
+
+
+class Terminal:
+    """lapilli receive, whose stderr is a terminal."""
+
+    def __init__(self, context: Context, address: str, *options: str) -> None:
+        self.text, self.end, slave = b"", *pty.openpty()
+        self.process = subprocess.Popen([context.program("lapilli"), "receive", "--listen", address, "-o", "received", "--name", "%e-%n.lapilli", *options], cwd=context.folder,
+                                        env=context.environment(), stdout=subprocess.DEVNULL, stderr=slave)
+        os.close(slave)
+        self.thread = threading.Thread(target=self.read, daemon=True)
+        self.thread.start()
+
+    def read(self) -> None:
+        with contextlib.suppress(OSError):  # the other end was closed
+            while data := os.read(self.end, 4096):
+                self.text += data
+
+    def lines(self) -> list[str]:
+        """Ends the receiver; what stands on the terminal then."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(timeout=SOON)
+        self.thread.join()
+        os.close(self.end)
+        return [line.rsplit("\x1b[K", 1)[-1].rstrip("\r") for line in self.text.decode().split("\n")]
+
+
+@case
+def a_terminal_shows_what_arrives(context: Context) -> None:
+    """In one line, which is gone when another one or the end comes."""
+    silent = [Terminal(context, "unix:quiet", "--quiet"), Terminal(context, "unix:json", "--json")]
+    terminal = Terminal(context, UNIX)
+    running = [start(context, capturing(context, address, *endless(context))) for address in ("unix:quiet", "unix:json", UNIX)]
+    until(lambda: bool(re.search(rb"\x1b\[K\x1b\[\?7l1 program, triangle-\d.lapilli: \d+\.\d MiB, \d+\.\d MiB/s\x1b", terminal.text)), "the line")
+    running.append(start(context, capturing(context, UNIX, *endless(context))))
+    until(lambda: b"l2 programs, 2 traces: " in terminal.text, "the line for two")
+    lines = terminal.lines()
+    check(lines.pop() == "" and all(line.startswith("lapilli-receive: ") for line in lines), f"{lines}")
+    check(sum("received/triangle-" in line for line in lines) == 4, f"{lines}")  # the beginnings and the ends
+    for one in silent:
+        text = "\n".join(one.lines())
+        check("\x1b" not in one.text.decode() and "program" not in text, text)
+    for process in running:
+        os.kill(child_of(process), signal.SIGTERM)
+        finish(process)
 
 
 @case
