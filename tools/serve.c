@@ -155,6 +155,16 @@ static unsigned count_programs(struct server *server)
     return count;
 }
 
+/* Whether it is time to end without a signal. */
+static bool has_enough(struct server *server, unsigned busy)
+{
+    struct pollfd waiting = {.fd = server->job->listener, .events = POLLIN};
+    pthread_mutex_lock(&server->mutex);
+    bool received = server->received;
+    pthread_mutex_unlock(&server->mutex);
+    return received && (server->job->once || (server->job->until_they_leave && !busy && poll(&waiting, 1, 0) == 0));
+}
+
 static void serve_all(struct server *server)
 {
     const struct lap_serve_job *job = server->job;
@@ -163,9 +173,7 @@ static void serve_all(struct server *server)
         unsigned busy = collect(server, &place);
         if (job->show)
             job->show(job->user, count_programs(server));
-        pthread_mutex_lock(&server->mutex);
-        server->ending |= job->once && server->received;
-        pthread_mutex_unlock(&server->mutex);
+        server->ending |= has_enough(server, busy);
         if (server->ending)
             lap_command_board_end(&server->board);
         if (server->ending && !busy)

@@ -30,6 +30,7 @@ struct lap_serve_job {
     bool (*take_trace)(void *user, int fd, const struct lap_greeted *from, const atomic_bool *told_to_end);
     void *user;
     bool once;                    /* end after one trace */
+    bool until_they_leave;        /* end when a trace has come and nobody is connected */
     struct lap_status_line *line; /* in whose place messages are printed; NULL: there is none */
     /* Called now and then while anybody is connected, and behind that. programs: how many stream or take commands.
      * NULL: nothing is called. */

@@ -36,6 +36,7 @@ static const char help[] =
     "  --token-file FILE  only from programs with the same token (LAPILLI_TOKEN_FILE). Needed for addresses of other\n"
     "                     machines\n"
     "  --once             end after one trace\n"
+    "  --exit-when-done   end when a trace has come and no program is connected any more: behind the last of several\n"
     "  --sandbox HOW      on: end if the kernel has no full sandbox; off: use none; auto (default): use what the\n"
     "                     kernel has (SECURITY.md)\n"
     "  --json             one JSON object in a line for the address, and for each trace\n"
@@ -47,12 +48,21 @@ static const char help[] =
     "Exit status: 0; 1 the address can't be used, or a trace not be written; 2 wrong usage; 4 the end of a trace is\n"
     "missing.\n";
 
-enum { OPTION_LISTEN = 256, OPTION_NAME, OPTION_TOKEN, OPTION_ONCE, OPTION_SANDBOX, OPTION_JSON, OPTION_QUIET };
+enum {
+    OPTION_LISTEN = 256,
+    OPTION_NAME,
+    OPTION_TOKEN,
+    OPTION_ONCE,
+    OPTION_WHEN_DONE,
+    OPTION_SANDBOX,
+    OPTION_JSON,
+    OPTION_QUIET
+};
 
 struct options {
     const char *listen, *folder, *token_file;
     enum lap_sandbox_wish sandbox;
-    bool once;
+    bool once, when_done;
     struct lap_receive_job job;
 };
 
@@ -78,6 +88,8 @@ static int check(struct options *options, struct lap_address *address)
         return usage(lap_error_message());
     if (!address->local && !options->job.token.count)
         return usage("other machines need --token-file");
+    if (options->once && options->when_done)
+        return usage("--once and --exit-when-done exclude each other");
     return -1;
 }
 
@@ -89,6 +101,7 @@ static int parse(int argc, char **argv, struct options *options, struct lap_addr
                                           {"name", required_argument, NULL, OPTION_NAME},
                                           {"token-file", required_argument, NULL, OPTION_TOKEN},
                                           {"once", no_argument, NULL, OPTION_ONCE},
+                                          {"exit-when-done", no_argument, NULL, OPTION_WHEN_DONE},
                                           {"sandbox", required_argument, NULL, OPTION_SANDBOX},
                                           {"json", no_argument, NULL, OPTION_JSON},
                                           {"quiet", no_argument, NULL, OPTION_QUIET},
@@ -113,6 +126,9 @@ static int parse(int argc, char **argv, struct options *options, struct lap_addr
             break;
         case OPTION_ONCE:
             options->once = true;
+            break;
+        case OPTION_WHEN_DONE:
+            options->when_done = true;
             break;
         case OPTION_SANDBOX:
             if (lap_sandbox_wish_parse(optarg, &options->sandbox) != LAP_OK)
@@ -176,6 +192,7 @@ static int child(struct options *options, int listener, const sigset_t *ends, pi
                                       .take_trace = take_trace,
                                       .user = &options->job,
                                       .once = options->once,
+                                      .until_they_leave = options->when_done,
                                       .line = &options->job.line,
                                       .show = options->job.line.wanted ? lap_receive_show : NULL};
 

@@ -343,6 +343,7 @@ def addresses_are_checked(context: Context) -> None:
     context.run([context.program("lapilli"), "receive"], expect=2)
     context.run([context.program("lapilli"), "receive", "--listen", UNIX, "--name", "a/b"], expect=2)
     context.run([context.program("lapilli"), "receive", "--listen", UNIX, "--name", "%x"], expect=2)
+    context.run([context.program("lapilli"), "receive", "--listen", UNIX, "--once", "--exit-when-done"], expect=2)
     context.run(capturing(context, "out.lapilli", "true", options=("--no-wait",)), expect=2)
     receiver = Receiver(context)
     done = context.run([context.program("lapilli"), "receive", "--listen", UNIX], expect=1)
@@ -507,6 +508,27 @@ def parts_begin_and_end_by_command(context: Context) -> None:
     check(traces[2]["frames"] == stopped["frames"] and traces[2]["bytes"] == stopped["bytes"], f"{traces} {stopped}")
     for trace in traces:
         check_verified(context.replay(trace["file"]))
+
+
+@case
+def a_receiver_ends_behind_the_last_program(context: Context) -> None:
+    """Not behind a process without an instance, nor behind the first of several, nor between two parts of a run."""
+    receiver = Receiver(context, UNIX, "--exit-when-done", "--name", "%e-%n.lapilli")
+    nothing = context.layer_env(LAPILLI_FILE=f"unix:{context.folder}/socket", VK_DRIVER_FILES="/dev/null", VK_ICD_FILENAMES="/dev/null")
+    context.run(app(context, *TRIANGLE), nothing, expect=None)
+    process = start(context, capturing(context, UNIX, *endless(context), options=("--no-wait", "--trigger", "control")))
+    obeys(context, receiver)
+    context.run(capturing(context, UNIX, *app(context, *TRIANGLE), options=("--no-wait",)))
+    for _ in range(2):
+        control(context, UNIX, "frames", "3")
+        until(lambda: state(context, UNIX)["frames"] == 3 and state(context, UNIX)["state"] == "waiting", "the end of three frames")
+        control(context, UNIX, "start")
+        until(lambda: state(context, UNIX)["state"] == "recording" and state(context, UNIX)["frames"] >= 4, "four frames")
+        control(context, UNIX, "stop")
+    os.kill(child_of(process), signal.SIGTERM)
+    finish(process)
+    traces = receiver.wait()
+    check(len(traces) == 5 and all(trace["complete"] for trace in traces), f"{traces}")
 
 
 class Terminal:
