@@ -26,3 +26,8 @@ int lap_new_file(const char *path)
     }
     return unlink(path) == 0 ? open(path, flags | O_CREAT | O_EXCL, 0600) : -1;
 }
+
+int lap_nameless_file(const char *folder)
+{
+    return open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}

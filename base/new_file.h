@@ -8,4 +8,8 @@
  * is an error. The caller closes the descriptor; -1: errno says why (ELOOP: the link). */
 int lap_new_file(const char *path);
 
+/* A new file for its owner alone that has no name yet, for reading and writing. It goes with its last descriptor,
+ * unless linkat names it. -1: errno says why, such as a filesystem that has no such files. */
+int lap_nameless_file(const char *folder);
+
 #endif

@@ -6,18 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tools/tool.h"
 
 /* The child's work. */
-static int do_work(const char *program, enum lap_sandbox_wish wish, int (*work)(void *argument), void *argument)
+static int do_work(const char *program, enum lap_sandbox_wish wish, int (*work)(void *argument), void *argument,
+                   pid_t parent)
 {
     struct lap_sandbox sandbox;
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (!lap_tool_end_with(parent))
+        return LAP_TOOL_FAILED;
     if (wish != LAP_SANDBOX_WISH_OFF) {
         lap_sandbox_enter(&(struct lap_sandbox_options){.folders = NULL}, &sandbox);
         if (wish == LAP_SANDBOX_WISH_ON && sandbox.state != LAP_SANDBOX_ON) {
@@ -46,13 +47,13 @@ static int wait_for(const char *program, pid_t child)
 
 int lap_sandboxed_work(const char *program, enum lap_sandbox_wish wish, int (*work)(void *argument), void *argument)
 {
-    pid_t child;
+    pid_t child, parent = getpid();
 
     (void)signal(SIGCHLD, SIG_DFL); /* with SIG_IGN, waitpid would find no child */
     fflush(NULL);                   /* otherwise both processes write the buffered output */
     child = fork();
     if (child == 0)
-        exit(do_work(program, wish, work, argument));
+        exit(do_work(program, wish, work, argument, parent));
     if (child > 0)
         return wait_for(program, child);
     fprintf(stderr, "%s: no process can be made: %s\n", program, strerror(errno));

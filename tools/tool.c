@@ -2,9 +2,11 @@
 #include "tools/tool.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +41,11 @@ bool lap_tool_find_beside(const char *name, char *out)
         return false;
     length = snprintf(out, PATH_MAX, "%.*s/%s", (int)(slash - self), self, name);
     return length < PATH_MAX && access(out, X_OK) == 0;
+}
+
+bool lap_tool_end_with(pid_t parent)
+{
+    return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent;
 }
 
 void lap_tool_remove_output(int fd, const char *path)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/exit_code.h"
 
@@ -19,6 +20,9 @@ int lap_tool_help(const char *program, const char *help);
 
 /* The path of a program in this program's own folder. out: PATH_MAX. False: there is none. */
 bool lap_tool_find_beside(const char *name, char *out);
+
+/* In a child: it is killed when `parent` ends. False: that has ended already. */
+bool lap_tool_end_with(pid_t parent);
 
 /* Removes a file that was made for output which there is none of: not a device or a pipe. fd: the open file. */
 void lap_tool_remove_output(int fd, const char *path);

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/new_file.h"
 #include "tools/tool.h"
 
 /* ---- files ---- */
@@ -25,6 +25,9 @@ static int open_file(struct trim_replay *replay)
 
     if (!folder || *folder != '/' || strlen(folder) > sizeof path - 32)
         folder = "/var/tmp"; /* on a disk: contents may be large */
+    fd = lap_nameless_file(folder);
+    if (fd >= 0)
+        return fd;
     snprintf(path, sizeof path, "%s/lapilli-trim-XXXXXX", folder);
     fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0) {
@@ -82,9 +85,11 @@ static void make_arguments(struct arguments *a, const struct trim_replay *replay
     a->words[count] = NULL;
 }
 
-static void execute(const struct trim_replay *replay, const char *program, const char *const *words, int say_to)
+static void execute(const struct trim_replay *replay, const char *program, const char *const *words, int say_to,
+                    pid_t parent)
 {
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (!lap_tool_end_with(parent))
+        _exit(LAP_TOOL_NOT_STARTED);
     (void)dup2(say_to, STDERR_FILENO);
     (void)dup2(say_to, STDOUT_FILENO);
     (void)fcntl(replay->list, F_SETFD, 0); /* the replay opens both by their numbers */
@@ -127,7 +132,7 @@ bool trim_replay_run(struct trim_replay *replay, const char *trace, uint64_t pac
     char program[PATH_MAX];
     struct arguments arguments;
     int ends[2], status = 0;
-    pid_t child;
+    pid_t child, parent;
 
     if (!lap_tool_find_beside("lapilli-replay", program)) {
         snprintf(replay->reason, sizeof replay->reason, "lapilli-replay is not beside this program");
@@ -140,9 +145,10 @@ bool trim_replay_run(struct trim_replay *replay, const char *trace, uint64_t pac
     make_arguments(&arguments, replay, trace, packet, gpu, sandbox);
     fflush(NULL);
     (void)signal(SIGCHLD, SIG_DFL); /* with SIG_IGN, waitpid would find no child */
+    parent = getpid();
     child = fork();
     if (child == 0)
-        execute(replay, program, arguments.words, ends[1]);
+        execute(replay, program, arguments.words, ends[1], parent);
     close(ends[1]);
     if (child > 0)
         listen_to(ends[0], replay->reason, sizeof replay->reason);

@@ -20,7 +20,7 @@
 #include "tools/progress.h"
 #include "tools/sandboxed_work.h"
 #include "tools/tool.h"
-#include "trace/output.h"
+#include "tools/whole_file.h"
 #include "trace/reader.h"
 #include "trace/rewrite.h"
 #include "trace/tail.h"
@@ -51,7 +51,7 @@ enum { OPTION_IN_PLACE = 256, OPTION_CODEC, OPTION_LEVEL, OPTION_SANDBOX, OPTION
 struct job {
     const char *from, *to;
     char *own_to; /* of --in-place */
-    int fd;       /* of the new file */
+    struct whole_file new;
     struct lap_codec packer;
     enum lap_sandbox_wish sandbox;
     bool packs, in_place, json, quiet;
@@ -118,24 +118,40 @@ static uint64_t bytes_of(const char *path)
 }
 
 /* Replaces the old trace once the new one is on the disk. */
-static bool replace(const struct job *job)
+static bool replace(struct job *job)
 {
     char *tail = NULL;
     struct stat old;
-    int fd = open(job->to, O_RDONLY | O_CLOEXEC);
-    bool good = fd >= 0 && fsync(fd) == 0 && (stat(job->from, &old) != 0 || fchmod(fd, old.st_mode & 0777) == 0) &&
-                rename(job->to, job->from) == 0;
-    int error = errno;
-    if (fd >= 0)
-        close(fd);
+    bool good = fsync(job->new.fd) == 0 && (stat(job->from, &old) != 0 || fchmod(job->new.fd, old.st_mode & 0777) == 0);
+
+    if (!good) {
+        fprintf(stderr, PROGRAM ": %s can't be replaced: %s\n", job->from, strerror(errno));
+        whole_file_drop(&job->new);
+        return false;
+    }
+    if (whole_file_keep(&job->new) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        return false;
+    }
+    if (rename(job->to, job->from) != 0) {
+        fprintf(stderr, PROGRAM ": %s can't be replaced: %s\n", job->from, strerror(errno));
+        (void)unlink(job->to);
+        return false;
+    }
     /* The new trace contains the data of the tail file. */
-    if (good && asprintf(&tail, "%s" LAP_TAIL_SUFFIX, job->from) >= 0) {
+    if (asprintf(&tail, "%s" LAP_TAIL_SUFFIX, job->from) >= 0) {
         (void)unlink(tail);
         free(tail);
     }
-    if (!good)
-        fprintf(stderr, PROGRAM ": %s can't be replaced: %s\n", job->from, strerror(error));
-    return good;
+    return true;
+}
+
+static bool keep(struct job *job)
+{
+    if (whole_file_keep(&job->new) == LAP_OK)
+        return true;
+    fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+    return false;
 }
 
 static void say(const struct job *job, uint64_t before, uint64_t after)
@@ -152,12 +168,18 @@ static int rewrite(const struct job *job, bool complete)
     struct said said = {.file = job->from};
     struct lap_rewrite_options options = {
         .packer = job->packs ? &job->packer : NULL, .progress = show_progress, .repaired = say_repaired, .user = &said};
+    enum lap_status status;
+    int fd = fcntl(job->new.fd, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0) {
+        fprintf(stderr, PROGRAM ": can't write %s: %s\n", job->to, strerror(errno));
+        return LAP_TOOL_FAILED;
+    }
     lap_progress_begin(&said.progress, "compressing", job->quiet);
-    enum lap_status status = lap_rewrite_into(job->from, job->fd, job->to, &options);
+    status = lap_rewrite_into(job->from, fd, job->to, &options);
     lap_progress_clear(&said.progress);
     if (status == LAP_OK) {
         lap_progress_begin(&said.progress, "comparing", job->quiet);
-        status = lap_rewrite_compare(job->from, job->to, &options);
+        status = lap_rewrite_compare(job->from, whole_file_path(&job->new), &options);
         lap_progress_clear(&said.progress);
     }
     if (status != LAP_OK) {
@@ -197,16 +219,17 @@ static int run(struct job *job)
     uint64_t before = bytes_of(job->from);
     int code;
 
-    if (lap_output_open(job->to, &job->fd) != LAP_OK) {
+    if (whole_file_open(&job->new, job->to) != LAP_OK) {
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
         return LAP_TOOL_FAILED;
     }
     code = lap_sandboxed_work(PROGRAM, job->sandbox, look_and_rewrite, job);
-    close(job->fd);
-    if ((code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE) || (job->in_place && !replace(job))) {
-        (void)unlink(job->to);
-        return code == LAP_TOOL_OK || code == LAP_TOOL_INCOMPLETE ? LAP_TOOL_FAILED : code;
+    if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE) {
+        whole_file_drop(&job->new);
+        return code;
     }
+    if (job->in_place ? !replace(job) : !keep(job))
+        return LAP_TOOL_FAILED;
     say(job, before, bytes_of(job->in_place ? job->from : job->to));
     return lap_tool_end_output(PROGRAM, code);
 }

@@ -14,7 +14,7 @@
 #include "tools/shader_text.h"
 #include "tools/shaders_print.h"
 #include "tools/tool.h"
-#include "trace/output.h"
+#include "tools/whole_file.h"
 
 #define PROGRAM      "lapilli-shaders"
 #define LEAST_DIGITS 4u
@@ -304,16 +304,21 @@ static int work(void *argument)
 /* The new file is open before the sandbox, which would not let it be made or removed. */
 static int work_with_file(struct job *job)
 {
+    struct whole_file file;
     int code;
 
-    if (lap_output_open(job->output, &job->fd) != LAP_OK) {
+    if (whole_file_open(&file, job->output) != LAP_OK) {
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
         return LAP_TOOL_FAILED;
     }
+    job->fd = file.fd;
     code = lap_sandboxed_work(PROGRAM, LAP_SANDBOX_WISH_AUTO, work, job);
-    close(job->fd);
-    if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE)
-        (void)unlink(job->output);
+    if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE) {
+        whole_file_drop(&file);
+    } else if (whole_file_keep(&file) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        code = LAP_TOOL_FAILED;
+    }
     return code;
 }
 

@@ -29,7 +29,7 @@
 #include "tools/sandboxed_work.h"
 #include "tools/tool.h"
 #include "tools/trim_replay.h"
-#include "trace/output.h"
+#include "tools/whole_file.h"
 #include "trace/reader.h"
 
 #define PROGRAM    "lapilli-trim"
@@ -79,9 +79,17 @@ struct found {
     uint64_t lines, contents;
 };
 
+/* The result, from the child that cuts. */
+struct done {
+    uint64_t bytes_before, bytes_after;
+    bool copied, with_contents;
+    enum lack { LACK_NOTHING, LACK_REPLAY, LACK_LARGER, LACK_CANT_CUT } lack; /* why not with contents */
+    struct cut_result result;
+};
+
 struct job {
     const char *from, *to;
-    int fd; /* of the new file */
+    struct whole_file new;
     struct lap_frame_range range;
     struct position draw; /* count 0: another part */
     bool submits, json, quiet;
@@ -89,6 +97,7 @@ struct job {
     const char *sandbox_text;
     enum gpu_wish wish;
     const char *gpu;           /* NULL: any */
+    struct done *done;         /* shared with the child */
     struct found *found;       /* not NULL: only finds the contents to read, and lists them in replay.list */
     struct trim_replay replay; /* replay.contents is -1 where nothing is taken, and replay.reason may give the cause */
 };
@@ -180,75 +189,83 @@ static enum lap_status find_draw(const struct lap_reader *trace, const struct po
     return status;
 }
 
-/* ---- the work, in the sandbox ---- */
+/* ---- the report ---- */
 
-struct work {
-    const struct job *job;
-    const struct lap_reader *trace;
-    const struct search *search;
-    char note[POSITION_TEXT_BYTES + 128];
-    uint64_t bytes_before, bytes_after;
-    bool copied;
-    const struct contents_file *contents; /* NULL: none */
-    const char *reason;                   /* the cause; NULL: not requested */
-    struct cut_result result;
-};
-
-static void say_contents(const struct work *work)
+/* Why there are no contents; NULL: nobody asked. */
+static const char *reason_of(const struct job *job)
 {
-    if (work->contents)
-        printf("; %" PRIu64 " of %" PRIu64 " contents were taken from a replay", work->result.contents_taken,
-               work->result.contents_wanted);
-    else if (work->reason)
-        printf("; earlier work makes all contents: %s", work->reason);
+    if (job->done->with_contents)
+        return NULL;
+    switch (job->done->lack) {
+    case LACK_REPLAY:
+        return job->replay.reason;
+    case LACK_LARGER:
+        return "with those of a replay it would be larger than the whole";
+    case LACK_CANT_CUT:
+        return "the trace is one that can't be cut with those of a replay";
+    default:
+        return NULL;
+    }
+}
+
+static void say_contents(const struct job *job)
+{
+    const char *reason = reason_of(job);
+
+    if (job->done->with_contents)
+        printf("; %" PRIu64 " of %" PRIu64 " contents were taken from a replay", job->done->result.contents_taken,
+               job->done->result.contents_wanted);
+    else if (reason)
+        printf("; earlier work makes all contents: %s", reason);
     else
         printf("; earlier work makes all contents");
 }
 
-static void say_text(const struct work *work)
+static void say_text(const struct job *job)
 {
-    const struct cut_result *result = &work->result;
+    const struct cut_result *result = &job->done->result;
 
-    if (work->copied) {
-        printf("%s: a copy of %s: leaving calls out would not make it smaller\n", work->job->to, work->job->from);
+    if (job->done->copied) {
+        printf("%s: a copy of %s: leaving calls out would not make it smaller\n", job->to, job->from);
         return;
     }
     printf("%s: %" PRIu64 " of %" PRIu64 " bytes; of %" PRIu64 " packets before the part %" PRIu64
            " are needed; it begins with frame %" PRIu64,
-           work->job->to, work->bytes_after, work->bytes_before, result->packets_before, result->packets_kept,
+           job->to, job->done->bytes_after, job->done->bytes_before, result->packets_before, result->packets_kept,
            result->first_frame);
-    say_contents(work);
+    say_contents(job);
     printf("\n");
 }
 
-static void say_contents_json(const struct work *work)
+static void say_contents_json(const struct job *job)
 {
-    cJSON *reason = work->contents || !work->reason ? NULL : cJSON_CreateString(work->reason);
+    const char *why = reason_of(job);
+    cJSON *reason = why ? cJSON_CreateString(why) : NULL;
     char *text = reason ? cJSON_PrintUnformatted(reason) : NULL;
 
     printf(", \"contents\": {\"gpu\": %s, \"wanted\": %" PRIu64 ", \"taken\": %" PRIu64 ", \"reason\": %s}",
-           work->contents ? "true" : "false", work->result.contents_wanted, work->result.contents_taken,
-           text ? text : "null");
+           job->done->with_contents ? "true" : "false", job->done->result.contents_wanted,
+           job->done->result.contents_taken, text ? text : "null");
     cJSON_free(text);
     cJSON_Delete(reason);
 }
 
-static void say(const struct work *work)
+static void say(const struct job *job)
 {
-    const struct cut_result *result = &work->result;
+    const struct cut_result *result = &job->done->result;
     const char *between = "";
 
-    if (!work->job->json) {
-        if (!work->job->quiet)
-            say_text(work);
+    if (!job->json) {
+        if (!job->quiet)
+            say_text(job);
         return;
     }
     printf("{\"frames\": %" PRIu64 ", \"first_frame\": %" PRIu64 ", \"packets\": %" PRIu64
            ", \"packets_before\": %" PRIu64 ", \"packets_kept\": %" PRIu64 ", \"emptied\": %" PRIu64
            ", \"bytes_before\": %" PRIu64 ", \"bytes_after\": %" PRIu64 ", \"copied\": %s",
            result->frames, result->first_frame, result->packets, result->packets_before, result->packets_kept,
-           result->emptied, work->bytes_before, work->bytes_after, work->copied ? "true" : "false");
-    say_contents_json(work);
+           result->emptied, job->done->bytes_before, job->done->bytes_after, job->done->copied ? "true" : "false");
+    say_contents_json(job);
     printf(", \"commands\": {");
     for (uint32_t i = 0; i < GEN_COMMAND_COUNT; i++) {
         if (!result->commands[i].before)
@@ -259,6 +276,17 @@ static void say(const struct work *work)
     }
     printf("}}\n");
 }
+
+/* ---- the work, in the sandbox ---- */
+
+struct work {
+    const struct job *job;
+    const struct lap_reader *trace;
+    const struct search *search;
+    char note[POSITION_TEXT_BYTES + 128];
+    const struct contents_file *contents; /* NULL: none */
+    struct done *done;
+};
 
 static enum lap_status no_room(const char *path)
 {
@@ -283,22 +311,22 @@ static enum lap_status cut_at_level(struct work *work, int level)
     int fd;
 
     packer.level = level;
-    if (ftruncate(work->job->fd, 0) != 0 || lseek(work->job->fd, 0, SEEK_SET) != 0 ||
-        (fd = fcntl(work->job->fd, F_DUPFD_CLOEXEC, 0)) < 0)
+    if (ftruncate(work->job->new.fd, 0) != 0 || lseek(work->job->new.fd, 0, SEEK_SET) != 0 ||
+        (fd = fcntl(work->job->new.fd, F_DUPFD_CLOEXEC, 0)) < 0)
         return no_room(work->job->to);
     lap_progress_begin(&progress, "trimming", work->job->quiet);
-    status = cut_write(work->trace, fd, work->job->to, &options, &work->result);
+    status = cut_write(work->trace, fd, work->job->to, &options, &work->done->result);
     lap_progress_clear(&progress);
-    if (status == LAP_OK && fstat(work->job->fd, &after) != 0)
+    if (status == LAP_OK && fstat(work->job->new.fd, &after) != 0)
         status = no_room(work->job->to);
-    work->bytes_after = status == LAP_OK ? (uint64_t)after.st_size : 0;
+    work->done->bytes_after = status == LAP_OK ? (uint64_t)after.st_size : 0;
     return status;
 }
 
 static enum lap_status copy_source(struct work *work)
 {
     static uint8_t bytes[1 << 16];
-    int from = open(work->job->from, O_RDONLY | O_CLOEXEC), to = work->job->fd;
+    int from = open(work->job->from, O_RDONLY | O_CLOEXEC), to = work->job->new.fd;
     ssize_t got = -1;
 
     if (from >= 0 && ftruncate(to, 0) == 0 && lseek(to, 0, SEEK_SET) == 0)
@@ -312,8 +340,8 @@ static enum lap_status copy_source(struct work *work)
         close(from);
     if (got < 0)
         return lap_fail(LAP_ERROR_IO, "can't copy %s: %s", work->job->from, strerror(errno));
-    work->copied = true;
-    work->bytes_after = work->bytes_before;
+    work->done->copied = true;
+    work->done->bytes_after = work->done->bytes_before;
     return LAP_OK;
 }
 
@@ -324,15 +352,16 @@ static enum lap_status cut_small(struct work *work)
     const struct lap_reader_summary *summary = lap_reader_summary(work->trace);
     struct stat source;
     enum lap_status status = cut_at_level(work, LEVEL);
-    uint64_t at_first = work->bytes_after;
+    uint64_t at_first = work->done->bytes_after;
 
     if (stat(work->job->from, &source) == 0)
-        work->bytes_before = (uint64_t)source.st_size;
-    if (status == LAP_OK && work->bytes_after > work->bytes_before)
+        work->done->bytes_before = (uint64_t)source.st_size;
+    if (status == LAP_OK && work->done->bytes_after > work->done->bytes_before)
         status = cut_at_level(work, BEST_LEVEL);
-    if (status == LAP_OK && work->bytes_after > at_first) /* the better level may give larger small files */
+    if (status == LAP_OK && work->done->bytes_after > at_first) /* the better level may give larger small files */
         status = cut_at_level(work, LEVEL);
-    if (status == LAP_OK && work->bytes_after > work->bytes_before && summary->complete && work->search->to_end)
+    if (status == LAP_OK && work->done->bytes_after > work->done->bytes_before && summary->complete &&
+        work->search->to_end)
         status = copy_source(work);
     return status;
 }
@@ -353,11 +382,10 @@ static enum lap_status cut_smallest(struct work *work, struct contents_file *fil
     if (!work->contents || work->job->wish == GPU_ON)
         return status;
     if (status == LAP_ERROR_UNSUPPORTED || status == LAP_ERROR_LIMIT ||
-        (status == LAP_OK && (work->copied || work->bytes_after > work->bytes_before))) {
-        work->reason = status == LAP_OK ? "with those of a replay it would be larger than the whole"
-                                        : "the trace is one that can't be cut with those of a replay";
+        (status == LAP_OK && (work->done->copied || work->done->bytes_after > work->done->bytes_before))) {
+        work->done->lack = status == LAP_OK ? LACK_LARGER : LACK_CANT_CUT;
         work->contents = NULL;
-        work->copied = false;
+        work->done->copied = false;
         status = cut_small(work);
     }
     return status;
@@ -393,8 +421,7 @@ static int list(const struct job *job, const struct lap_reader *trace, const str
 
 static int cut(const struct job *job, const struct lap_reader *trace, const struct search *search)
 {
-    struct work work = {
-        .job = job, .trace = trace, .search = search, .reason = job->replay.reason[0] ? job->replay.reason : NULL};
+    struct work work = {.job = job, .trace = trace, .search = search, .done = job->done};
     struct contents_file file = {.fd = -1};
     const uint8_t *id = lap_reader_summary(trace)->uuid;
     char text[POSITION_TEXT_BYTES];
@@ -410,18 +437,19 @@ static int cut(const struct job *job, const struct lap_reader *trace, const stru
     for (unsigned i = 0; i < 16; i++)
         at += snprintf(work.note + at, sizeof work.note - (size_t)at, "%02x", id[i]);
     snprintf(work.note + at, sizeof work.note - (size_t)at, "\"}");
+    job->done->lack = job->replay.reason[0] ? LACK_REPLAY : LACK_NOTHING;
     status = cut_smallest(&work, &file);
-    if (status == LAP_OK && work.copied)
-        work.result.first_frame = search->first_frame + 1;
+    job->done->with_contents = work.contents != NULL;
+    if (status == LAP_OK && job->done->copied)
+        job->done->result.first_frame = search->first_frame + 1;
     if (status != LAP_OK) {
         fprintf(stderr, PROGRAM ": %s can't be trimmed: %s\n", job->from, lap_error_message());
         return status == LAP_ERROR_FORMAT || status == LAP_ERROR_UNSUPPORTED || status == LAP_ERROR_LIMIT
                    ? LAP_TOOL_NO_TRACE
                    : LAP_TOOL_FAILED;
     }
-    say(&work);
     contents_close(&file);
-    return lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
+    return LAP_TOOL_OK;
 }
 
 /* Reports why a part was not found, or the trace's own range. */
@@ -508,7 +536,12 @@ static int run(struct job *job)
 {
     int code;
 
-    if (lap_output_open(job->to, &job->fd) != LAP_OK) {
+    job->done = mmap(NULL, sizeof *job->done, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (job->done == MAP_FAILED) {
+        fprintf(stderr, PROGRAM ": out of memory\n");
+        return LAP_TOOL_FAILED;
+    }
+    if (whole_file_open(&job->new, job->to) != LAP_OK) {
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
         return LAP_TOOL_FAILED;
     }
@@ -516,10 +549,16 @@ static int run(struct job *job)
     if (code == LAP_TOOL_OK)
         code = lap_sandboxed_work(PROGRAM, job->sandbox, look_and_cut, job);
     trim_replay_end(&job->replay);
-    close(job->fd);
-    if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE)
-        (void)unlink(job->to);
-    return code;
+    if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE) {
+        whole_file_drop(&job->new);
+        return code;
+    }
+    if (whole_file_keep(&job->new) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        return LAP_TOOL_FAILED;
+    }
+    say(job);
+    return lap_tool_end_output(PROGRAM, code);
 }
 
 static int usage(const char *what)
@@ -541,7 +580,7 @@ int main(int argc, char **argv)
                                           {"quiet", no_argument, NULL, OPTION_QUIET},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    struct job job = {.fd = -1, .sandbox_text = "auto", .replay = {.list = -1, .contents = -1}};
+    struct job job = {.sandbox_text = "auto", .replay = {.list = -1, .contents = -1}};
     int option, parts = 0;
 
     while ((option = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {

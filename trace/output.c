@@ -129,6 +129,12 @@ enum lap_status lap_output_create(struct lap_output *output, const char *path, c
     return status;
 }
 
+static bool has_no_name(struct lap_own_file *file)
+{
+    uint64_t bytes, names;
+    return lap_own_file_look(file, &bytes, &names) >= 0 && names == 0;
+}
+
 enum lap_status lap_output_begin(struct lap_output *output, int fd, const char *path,
                                  const struct lap_output_options *options)
 {
@@ -152,6 +158,7 @@ enum lap_status lap_output_begin(struct lap_output *output, int fd, const char *
         status = lap_fail(LAP_ERROR_IO, "can't write %s: %s", path, strerror(error));
         goto fail;
     }
+    output->nameless = !options->streamed && has_no_name(&output->file);
     output->bytes = sizeof(stored);
     note_ending(output, 0, stored, sizeof(stored), NULL, 0);
     memcpy(output->uuid, header.uuid, sizeof(output->uuid));
@@ -481,7 +488,7 @@ static enum lap_status check_file(struct lap_output *output)
     output->looked_at = lap_own_file_look(&output->file, &bytes, &names);
     if (output->looked_at < 0)
         status = lap_fail(LAP_ERROR_IO, "can't write %s: %s", output->path, lap_file_error_text(errno));
-    else if (bytes >= output->bytes && names != 0 && !output->torn)
+    else if (bytes >= output->bytes && (names != 0 || output->nameless) && !output->torn)
         return LAP_OK;
     else
         status = fail_of_other(output, names == 0 ? "deleted" : "cut");

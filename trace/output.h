@@ -57,6 +57,7 @@ struct lap_output {
     struct lap_own_file file;
     int looked_at;           /* its descriptor, from its check to the write after that; else -1 */
     char *path;              /* as messages name it */
+    bool nameless;           /* it had no name when the trace began, and may get one later */
     _Atomic uint64_t bytes;  /* in the file */
     _Atomic uint64_t frames; /* frame marks in the file */
     _Atomic uint64_t marks;  /* that were set: in the file or in its tail */

@@ -6,15 +6,21 @@ A program without frames is cut by its submits. Each is cut twice: earlier work 
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import signal
 import struct
+import subprocess
+import time
 from pathlib import Path
 from typing import Callable
 
 from e2e import parts
-from e2e.cases import OTHER_DRIVERS, VALIDATION, Cases, Context, Done, Program, check, check_no_validation_message, check_verified, prepare, prepare_on, programs, \
-    validation_layer
+from e2e.cases import OTHER_DRIVERS, STUCK, VALIDATION, Cases, Context, Done, Program, Skip, check, check_no_validation_message, check_verified, name_of, patience, \
+    prepare, prepare_on, programs, validation_layer
 from e2e.draws import check_resumed
+from e2e.torture import faults
 
 CASES = Cases()
 case = CASES.add
@@ -264,6 +270,102 @@ def without_a_driver_it_says_why(context: Context) -> None:
     done = context.run([*command[:-1], "--gpu", "--sandbox", "on", "-o", "gpu.cut", "out.lapilli"])
     check("contents were taken from a replay" in done.out, done.text)
     check_verified(context.replay("gpu.cut"))
+
+
+def family(process: int) -> list[int]:
+    """It and what it has started, unless they have ended."""
+    try:
+        if Path(f"/proc/{process}/stat").read_text().rsplit(") ", 1)[1][0] == "Z":
+            return []
+        started = [int(number) for task in Path(f"/proc/{process}/task").glob("*/children") for number in task.read_text().split()]
+    except OSError:
+        return []
+    return [process] + [one for number in started for one in family(number)]
+
+
+def is_stopped(process: int) -> bool:
+    return any("\nState:\tT" in Path(f"/proc/{one}/status").read_text() for one in family(process))
+
+
+def is_playing(process: int) -> bool:
+    return any(name_of(one) == "lapilli-replay" for one in family(process))
+
+
+def start_until(context: Context, command: list[str], env: dict[str, str], seen: Callable[[int], bool]) -> subprocess.Popen:
+    process = subprocess.Popen(command, cwd=context.folder, env=context.environment(env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True)
+    end = time.monotonic() + patience(60)
+    while not seen(process.pid):
+        check(process.poll() is None and time.monotonic() < end, f"{command} got nowhere: {process.poll()}")
+    return process
+
+
+def end_all(process: subprocess.Popen, number: int) -> None:
+    """By SIGKILL to the first one, or by what Ctrl-C sends to all."""
+    all_of_them = family(process.pid)
+    if number == signal.SIGKILL:
+        process.kill()
+    else:
+        os.killpg(process.pid, number)
+        os.killpg(process.pid, signal.SIGCONT)
+    process.communicate(timeout=patience(60))
+    end = time.monotonic() + patience(60)
+    while any(family(one) for one in all_of_them):
+        check(time.monotonic() < end, f"still there: {[name_of(one) for one in all_of_them]}")
+
+
+def faulty(context: Context, at: int, how: str) -> dict[str, str]:
+    if not (context.build / "tests/faults/libfaults.so").exists():
+        raise Skip("there is no tests/faults/libfaults.so")
+    return faults(context, "main", "files", at=str(at), how=how)
+
+
+def recorded_for_new_files(context: Context) -> tuple[list[str], bytes]:
+    context.run([context.app("triangle"), "--offscreen"], context.layer_env(LAPILLI_VERIFY="1"))
+    return [context.program("lapilli"), "trim", "--frames", "10-12", "-o", "new", "out.lapilli"], (context.folder / "out.lapilli").read_bytes()
+
+
+@case
+def what_is_killed_leaves_nothing(context: Context) -> None:
+    """While a replay plays on a device that finishes nothing, and in some of the calls that write."""
+    command, source = recorded_for_new_files(context)
+    in_place = [context.program("lapilli"), "compress", "--in-place", "out.lapilli"]
+    (context.folder / "tmp").mkdir()
+    moments = [(command, context.layer_env(STUCK, LAPILLI_STUCK="1"), is_playing),
+               *((command, faulty(context, at, "stop"), is_stopped) for at in (2, 5)),
+               *(([*some, "--no-gpu"] if some is command else some, faulty(context, at, "stop"), is_stopped) for some in (command, in_place) for at in (1, 3, 10, 20))]
+    before = sorted(context.folder.rglob("*"))
+    for some, env, seen in moments:
+        for number in (signal.SIGKILL, signal.SIGINT):
+            end_all(start_until(context, some, {**env, "TMPDIR": str(context.folder / "tmp")}, seen), number)
+            left = sorted(context.folder.rglob("*"))
+            check(left == before and (context.folder / "out.lapilli").read_bytes() == source, f"{number} of {some}: {left}")
+    context.run(command)
+    context.run(in_place)
+    for file in ("new", "out.lapilli"):
+        check_verified(context.replay(file))
+
+
+@case
+def a_name_that_is_taken_meanwhile_is_kept(context: Context) -> None:
+    command, _ = recorded_for_new_files(context)
+    process = start_until(context, [*command, "--no-gpu"], faulty(context, 10, "stop"), is_stopped)
+    (context.folder / "new").write_text("of another")
+    os.killpg(process.pid, signal.SIGCONT)
+    _, err = process.communicate(timeout=patience(60))
+    check(process.returncode == 1 and f"can't create new: {os.strerror(errno.EEXIST)}" in err, err)
+    check((context.folder / "new").read_text() == "of another", "it was replaced")
+
+
+@case
+def where_every_file_has_a_name(context: Context) -> None:
+    """The filesystem makes none without: it has it from the beginning, and loses it if there is no such part."""
+    command, _ = recorded_for_new_files(context)
+    context.run([*command, "--no-gpu"], faulty(context, 1, str(errno.EOPNOTSUPP)))
+    check_verified(context.replay("new"))
+    (context.folder / "new").unlink()
+    context.run([word.replace("10-12", "999") for word in command], faulty(context, 1, str(errno.EOPNOTSUPP)), expect=2)
+    check(not (context.folder / "new").exists(), "the new file was left")
 
 
 @case

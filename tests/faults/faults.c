@@ -13,7 +13,8 @@
  *   FAULTS_ON        `once`, or `ever`: this call and every later one; of memory also `lost`: it is had twice, and one
  *                    is lost
  *
- *   FAULTS_HOW       of files: an error's number; `short`: half is written; `slow`: 5 ms go by first, and all is well
+ *   FAULTS_HOW       of files: an error's number; `short`: half is written; `slow`: 5 ms go by first, and all is well;
+ *                    `stop`: the process stops first (SIGSTOP), and all is well
  *
  *   FAULTS_COUNT     a file that gets the number of calls, when the program ends, and then, for each way on which one
  *                    was reached (return addresses, as far as they lie in those files), its hash and the first call's
@@ -51,7 +52,7 @@ static _Atomic enum what what; /* nothing again when the program ends */
 /* Written before main and never after it. */
 static const char *files;
 static unsigned long at;
-static bool ever, loses, is_short, is_slow;
+static bool ever, loses, is_short, is_slow, stops;
 static int error;
 
 static atomic_ulong calls;
@@ -275,9 +276,11 @@ static bool goes_on(void)
 {
     if (is_slow)
         be_slow();
+    else if (stops)
+        raise(SIGSTOP);
     else if (!is_short)
         errno = error;
-    return is_slow || is_short;
+    return is_slow || stops || is_short;
 }
 
 EXPORT ssize_t write(int fd, const void *data, size_t bytes)
@@ -332,14 +335,15 @@ EXPORT int ftruncate64(int fd, off_t bytes) __attribute__((alias("ftruncate")));
 
 EXPORT int open(const char *path, int flags, ...)
 {
+    const bool creates = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
     mode_t mode = 0;
-    if (flags & O_CREAT) {
+    if (creates) {
         va_list arguments;
         va_start(arguments, flags);
         mode = va_arg(arguments, mode_t);
         va_end(arguments);
     }
-    if (flags & O_CREAT && FAULT && !goes_on())
+    if (creates && FAULT && !goes_on())
         return -1;
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
@@ -395,6 +399,7 @@ __attribute__((constructor)) static void begin(void)
     loses = on && strcmp(on, "lost") == 0;
     is_short = how && strcmp(how, "short") == 0;
     is_slow = how && strcmp(how, "slow") == 0;
+    stops = how && strcmp(how, "stop") == 0;
     error = how ? atoi(how) : EIO;
     if (way)
         signal(SIGUSR1, strcmp(way, "exec") == 0 ? go_on_as_another : strcmp(way, "memory") == 0 ? take_memory : leave);
