@@ -75,6 +75,7 @@ enum gpu_wish { GPU_AUTO, GPU_ON, GPU_OFF };
 /* The answer to the parent from the child that finds the contents to read. */
 struct found {
     bool done;
+    int error;       /* errno if the list can't be written */
     uint64_t packet; /* the last one in front of the part; 0: none is there */
     uint64_t lines, contents;
 };
@@ -409,13 +410,14 @@ static int list(const struct job *job, const struct lap_reader *trace, const str
     lap_progress_clear(&progress);
     if (status == LAP_OK && slice) {
         status = contents_write_list(slice_contents(slice), to);
+        job->found->error = status == LAP_OK ? 0 : errno;
         job->found->lines = slice_contents(slice)->count;
         slice_count_contents(slice, &job->found->contents, &none);
     }
     (void)fclose(to);
     slice_destroy(&slice);
     if (status == LAP_OK) /* else the cut reports it */
-        *job->found = (struct found){true, search->first - 1, job->found->lines, job->found->contents};
+        *job->found = (struct found){true, 0, search->first - 1, job->found->lines, job->found->contents};
     return LAP_TOOL_OK;
 }
 
@@ -512,6 +514,9 @@ static int read_contents(struct job *job)
     }
     if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE)
         return code;
+    if (done && found->error)
+        snprintf(job->replay.reason, sizeof job->replay.reason, "the list of contents can't be written (TMPDIR): %s",
+                 strerror(found->error));
     if (done && !found->done)
         done = false;
     else if (done && found->lines)

@@ -369,6 +369,27 @@ def where_every_file_has_a_name(context: Context) -> None:
 
 
 @case
+def a_disk_that_is_full_is_said(context: Context) -> None:
+    """That of the new file, and TMPDIR: there is no room for all that a replay reads, or none even for the list of that."""
+    command, _ = recorded_for_new_files(context)
+    own = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+    if context.run([*own, "mkdir full && mount -t tmpfs -o size=4k none full"], expect=None).status != 0:
+        raise Skip("nothing can be mounted here")
+    for size in (4, 8, 16):
+        full = [*own, f'mount -t tmpfs -o size={size}k none full && "$@"; status=$?; ls full; exit $status', "sh"]
+        for some in ([*command, "--no-gpu"], [*command, "--gpu"], [context.program("lapilli"), "compress", "-o", "new", "out.lapilli"]):
+            done = context.run([*full, *("full/new" if word == "new" else word for word in some)], expect=1)
+            check(done.out == "" and f"can't write full/new: {os.strerror(errno.ENOSPC)}" in done.err, done.text)
+    for filled in ("true", "head -c 4096 /dev/zero > full/all"):
+        full = [*own, f'mount -t tmpfs -o size=4k none full && {filled} && TMPDIR="$PWD/full" exec "$@"', "sh"]
+        done = context.run([*full, *command, "--gpu"], expect=5)
+        check(os.strerror(errno.ENOSPC) in done.err and not (context.folder / "new").exists(), done.text)
+        contents = json.loads(context.run([*full, *command, "--json"]).out)["contents"]
+        check(contents["gpu"] is False and os.strerror(errno.ENOSPC) in (contents["reason"] or ""), str(contents))
+        (context.folder / "new").unlink()
+
+
+@case
 def what_a_replay_reads_is_in_a_file(context: Context) -> None:
     """A record for each line, whether or not it can be read; what is no line is an error."""
     program = next(p for p in programs(context) if p.name == "compute")
