@@ -426,7 +426,8 @@ static enum lap_status find(struct slice *s, const struct lap_reader *trace,
     if (status == LAP_OK) {
         slice_join_places(s);
         slice_join_syncs(s);
-        status = s->draw.at ? slice_draw_check_events(s) : LAP_OK;
+        slice_find_late(s);
+        status = s->draw.at ? slice_draw_check_events(s) : s->status;
     }
     if (status == LAP_OK)
         status = slice_solve(s);
@@ -495,6 +496,7 @@ void slice_destroy(struct slice **slice)
     free(s->places);
     free(s->syncs);
     free(s->needs);
+    free(s->late);
     free(s->names.at);
     free(s->subjects.at);
     free(s->addressed.at);

@@ -116,8 +116,6 @@ static void add_waits(struct slice *s, uint32_t count, const VkEvent *events)
 
 void slice_draw_see_events(struct slice *s, uint32_t command, const void *args)
 {
-    if (!s->draw.at)
-        return;
     switch (command) {
     case GEN_vkSetEvent:
         add_event(s, SLICE_EVENT_SET, ((const struct gen_args_vkSetEvent *)args)->event);
@@ -150,37 +148,9 @@ void slice_draw_see_events(struct slice *s, uint32_t command, const void *args)
     }
 }
 
-/* The state after the packets up to the part's end. */
-struct event_state {
-    bool set;
-    bool waited;       /* waited for, before it is set: the wait ends when the host sets it */
-    bool set_by_waits; /* the state after the work behind the wait */
-};
-
-static void go_over_events(struct event_state *events, const uint64_t *steps, size_t count, bool host)
-{
-    for (size_t i = 0; i < count; i++) {
-        enum slice_step kind = slice_step_kind(steps[i]);
-        struct event_state *event;
-        if (kind != SLICE_EVENT_SET && kind != SLICE_EVENT_RESET && kind != SLICE_EVENT_WAIT)
-            continue;
-        event = &events[slice_step_number(steps[i])];
-        if (kind == SLICE_EVENT_WAIT && !event->set && !event->waited)
-            *event = (struct event_state){.waited = true, .set_by_waits = true};
-        if (kind == SLICE_EVENT_WAIT)
-            continue;
-        if (event->waited && !host)
-            event->set_by_waits = kind == SLICE_EVENT_SET;
-        else if (event->waited && kind == SLICE_EVENT_SET)
-            *event = (struct event_state){.set = event->set_by_waits};
-        else
-            event->set = kind == SLICE_EVENT_SET;
-    }
-}
-
 enum lap_status slice_draw_check_events(struct slice *s)
 {
-    struct event_state *events = calloc(s->object_count, sizeof *events);
+    struct slice_event *events = calloc(s->object_count, sizeof *events);
     bool waits = false;
 
     if (!events)
@@ -188,11 +158,11 @@ enum lap_status slice_draw_check_events(struct slice *s)
     for (size_t i = 1; i <= s->last && i < s->packet_count; i++) {
         struct slice_run run = s->packets[i].steps;
         if (s->packets[i].kind == SLICE_STAYS)
-            go_over_events(events, s->steps.at + run.from, run.count, true);
+            slice_go_over_events(events, s->steps.at + run.from, run.count, true);
         for (uint32_t k = 0; s->packets[i].kind == SLICE_SUBMIT && k < run.count; k++) {
             size_t count;
             const uint64_t *steps = slice_expand(s, (uint32_t)slice_step_number(s->steps.at[run.from + k]), &count);
-            go_over_events(events, steps, count, false);
+            slice_go_over_events(events, steps, count, false);
         }
     }
     for (size_t i = 1; i < s->object_count; i++)

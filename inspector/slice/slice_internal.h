@@ -32,7 +32,7 @@ enum slice_step {
     SLICE_SPAN,       /* an offset; the next entry of the list is the size. Of host writes */
     SLICE_RESUME,     /* suspended dynamic rendering is resumed */
     SLICE_SUSPEND,    /* number of the command that began it: dynamic rendering ends, and is suspended */
-    SLICE_EVENT_SET,  /* object: an event; for parts that end with a command alone */
+    SLICE_EVENT_SET,  /* object: an event */
     SLICE_EVENT_RESET,
     SLICE_EVENT_WAIT
 };
@@ -86,6 +86,7 @@ struct slice_packet {
     struct slice_run subjects;
     struct slice_run steps; /* in slice.steps. Of a block: the number of its blob, and 0 */
     uint32_t expanded;      /* of a block: when its steps were last joined with others */
+    uint32_t end;           /* of a submit: the later packet with which its work goes on; 0: there is none */
     uint8_t kind;
     bool kept, whole, submitted;
     bool early, late; /* of a block: work before the part needs it whole, the part does */
@@ -174,6 +175,16 @@ struct slice_need {
     uint32_t packet, needed;
 };
 
+struct slice_late { /* work that goes on behind its submit */
+    uint32_t end, submit;
+};
+
+struct slice_event { /* its state behind the packets so far */
+    bool set;
+    bool waited;       /* waited for, before it is set: the wait ends when the host sets it */
+    bool set_by_waits; /* the state after the work behind the wait */
+};
+
 struct slice_place { /* memory that an object lies in */
     uint64_t memory, from, to;
     uint32_t object;
@@ -225,6 +236,8 @@ struct slice {
     size_t sync_count, sync_capacity;
     struct slice_need *needs; /* by packet */
     size_t need_count, need_capacity;
+    struct slice_late *late; /* of submits before the part, by end */
+    size_t late_count;
     struct slice_place *places;
     size_t place_count, place_capacity;
     /* Of the packet or block that is visited. */
@@ -310,6 +323,9 @@ bool slice_note_sync(struct slice *s, const struct trace_call *call, uint32_t pa
 /* At the end of the trace: fills slice.needs. */
 void slice_join_syncs(struct slice *s);
 size_t slice_needs_of(const struct slice *s, uint32_t packet); /* where its needs begin */
+/* Those of a kind by object and value, for the caller to free; and the first of them that reaches a value, 0: none. */
+struct slice_sync *slice_sync_of_kind(struct slice *s, enum slice_sync_kind kind, size_t *out_count);
+uint32_t slice_first_with(const struct slice_sync *syncs, size_t count, uint32_t object, uint64_t value);
 
 /* slice_expand.c */
 /* The steps of a block and of all that it executes, each once. Valid until the next call. */
@@ -339,6 +355,10 @@ void slice_draw_see_events(struct slice *s, uint32_t command, const void *args);
 /* Before and after solving. LAP_ERROR_UNSUPPORTED: no replay would reach the command. */
 enum lap_status slice_draw_check_events(struct slice *s);
 enum lap_status slice_draw_check(const struct slice *s);
+
+/* slice_late.c */
+void slice_go_over_events(struct slice_event *events, const uint64_t *steps, size_t count, bool host);
+void slice_find_late(struct slice *s);
 
 /* slice_solve.c */
 enum lap_status slice_solve(struct slice *s);

@@ -296,6 +296,29 @@ static void go_over_submit(struct slice *s, uint32_t ticket)
     }
 }
 
+/* At a later packet with which its work goes on: it may read there. What it replaces may be replaced earlier. */
+static void go_over_late(struct slice *s, uint32_t ticket)
+{
+    struct slice_run run = s->packets[ticket].steps;
+
+    s->before = true;
+    for (uint32_t i = 0; i < run.count; i++) {
+        uint32_t block = (uint32_t)slice_step_number(s->steps.at[run.from + i]);
+        const uint64_t *steps;
+        size_t count;
+        if (!needs_buffer(s, ticket, i))
+            continue;
+        steps = slice_expand(s, block, &count);
+        keep_packet(s, ticket);
+        keep_block(s, block);
+        for (size_t k = 0; k < count; k++) {
+            enum slice_step kind = slice_step_kind(steps[k]);
+            if (kind != SLICE_REPLACE && kind != SLICE_CLEAR)
+                take_steps(s, &steps[k], 1);
+        }
+    }
+}
+
 /* Host writes of a buffer. True: they are not all replaced by later ones. */
 static bool add_spans(struct slice *s, struct slice_spans *spans, const uint64_t *steps, size_t count)
 {
@@ -449,6 +472,7 @@ enum lap_status slice_solve(struct slice *s)
             keep_packet(s, (uint32_t)i);
     follow(s);
     for (unsigned round = 0; (round == 0 || s->changed) && s->status == LAP_OK; round++) {
+        size_t late = s->late_count;
         if (round)
             rewrite_sets(s);
         begin_round(s);
@@ -460,6 +484,8 @@ enum lap_status slice_solve(struct slice *s)
                 if (!s->taking->file)
                     break; /* only the list of this slice is wanted */
             }
+            while (late && s->late[late - 1].end >= i)
+                go_over_late(s, s->late[--late].submit);
             go_over(s, (uint32_t)i);
             follow(s);
         }

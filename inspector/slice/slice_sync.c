@@ -289,8 +289,7 @@ static int compare_values(const void *a, const void *b)
     return x->packet < y->packet ? -1 : x->packet > y->packet;
 }
 
-/* The first of a kind that reaches a value; they are in order. 0: none does. */
-static uint32_t first_with(const struct slice_sync *syncs, size_t count, uint32_t object, uint64_t value)
+uint32_t slice_first_with(const struct slice_sync *syncs, size_t count, uint32_t object, uint64_t value)
 {
     size_t low = 0, high = count;
 
@@ -304,7 +303,7 @@ static uint32_t first_with(const struct slice_sync *syncs, size_t count, uint32_
     return low < count && syncs[low].object == object ? syncs[low].packet : 0;
 }
 
-static struct slice_sync *of_kind(struct slice *s, enum slice_sync_kind kind, size_t *out_count)
+struct slice_sync *slice_sync_of_kind(struct slice *s, enum slice_sync_kind kind, size_t *out_count)
 {
     struct slice_sync *found = calloc(s->sync_count + 1, sizeof *found);
 
@@ -323,17 +322,17 @@ static struct slice_sync *of_kind(struct slice *s, enum slice_sync_kind kind, si
 static void join_values(struct slice *s)
 {
     size_t raise_count, reached_count;
-    struct slice_sync *raises = of_kind(s, SLICE_SYNC_RAISE, &raise_count),
-                      *reached = of_kind(s, SLICE_SYNC_REACHED, &reached_count);
+    struct slice_sync *raises = slice_sync_of_kind(s, SLICE_SYNC_RAISE, &raise_count),
+                      *reached = slice_sync_of_kind(s, SLICE_SYNC_REACHED, &reached_count);
 
     for (size_t i = 0; raises && reached && i < s->sync_count; i++) {
         const struct slice_sync *sync = &s->syncs[i];
         if (sync->kind == SLICE_SYNC_REACH || sync->kind == SLICE_SYNC_REACHED) {
-            uint32_t signal = first_with(raises, raise_count, sync->object, sync->value);
+            uint32_t signal = slice_first_with(raises, raise_count, sync->object, sync->value);
             need(s, sync->packet, signal);
             s->packets[sync->packet].unreached |= !signal && sync->value > s->objects[sync->object].bytes;
         } else if (sync->kind == SLICE_SYNC_RAISE)
-            need(s, sync->packet, first_with(reached, reached_count, sync->object, sync->value));
+            need(s, sync->packet, slice_first_with(reached, reached_count, sync->object, sync->value));
     }
     free(raises);
     free(reached);

@@ -253,6 +253,22 @@ def suspended_rendering_stays_together(context: Context) -> None:
 
 
 @case
+def work_that_waits_reads_what_the_host_writes_later(context: Context) -> None:
+    """Its submit comes before that, and the part behind it: the write stays, which nothing behind the submit would need."""
+    context.run([context.program("lapilli"), "capture", "--verify=all", "-o", "out.lapilli", "--", context.app("answers"), "--semaphores"])
+    lines = context.print_lines()
+    at, cuts = submits_of(lines), 0
+    for number in range(1, len(at) + 1):
+        part = lines[at[number - 1]:at[number] if number < len(at) else len(lines)]
+        if not checks_of(part):
+            continue
+        trim(context, "submits", str(number), f"{number}.cut", "out.lapilli", "--no-gpu")
+        check_verified(replay(context, f"{number}.cut", True))
+        cuts += 1
+    check(cuts > 4, f"{cuts} parts have checks")
+
+
+@case
 def without_a_driver_it_says_why(context: Context) -> None:
     program = next(p for p in programs(context) if p.name == "compute")
     prepare(context, program)
