@@ -17,6 +17,8 @@
 /* Back to the initial state; keeps memory. */
 static void reset(struct layer_cmdbuf *cb)
 {
+    if (cb->state == LAYER_CMDBUF_EXECUTABLE && layer.options.parts.on)
+        layer_keeper_block_reset(cb->object.index);
     layer_notes_end(&cb->note);
     lap_enc_reset(&cb->enc);
     cb->command_count = 0;

@@ -641,6 +641,17 @@ void layer_keeper_block(uint64_t command_buffer, const void *block, size_t bytes
     pthread_mutex_unlock(&keeper.mutex);
 }
 
+void layer_keeper_block_reset(uint64_t command_buffer)
+{
+    struct kept_object *object;
+
+    pthread_mutex_lock(&keeper.mutex);
+    object = find(GEN_HANDLE_VkCommandBuffer, command_buffer);
+    if (object)
+        remove_same(object, GEN_lapilliBlock, NULL, 0);
+    pthread_mutex_unlock(&keeper.mutex);
+}
+
 void layer_keeper_info(const char *json)
 {
     pthread_mutex_lock(&keeper.mutex);

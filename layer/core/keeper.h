@@ -33,6 +33,8 @@ void layer_keeper_end(void (*show)(enum gen_command command, uint32_t flags, con
 
 /* A command buffer was recorded: its block, without blobs. */
 void layer_keeper_block(uint64_t command_buffer, const void *block, size_t bytes, uint64_t command_count);
+/* A command buffer was reset: its block goes. */
+void layer_keeper_block_reset(uint64_t command_buffer);
 
 /* Keeps an entry of the file's info object (lap_writer_info). */
 void layer_keeper_info(const char *json);

@@ -2,7 +2,8 @@
 /*
  * parts: frames of two submits that go on with what earlier frames left on the device: words of a buffer and of an
  * image. With --begin and --end the program asks the layer for a trace of these frames (include/lapilli.h); with
- * --boundary it says where frames end (VK_EXT_frame_boundary).
+ * --boundary it says where frames end (VK_EXT_frame_boundary). With --early each command buffer is begun before the
+ * last one is submitted, and pools are reset as a whole.
  */
 #include "common/app.h"
 #include "include/lapilli.h"
@@ -12,19 +13,22 @@
 struct scene {
     struct app_buffer words, back;
     struct app_image image;
+    VkCommandPool pools[2];
     VkCommandBuffer commands[2];
     VkFence fence;
     uint32_t expected[WORDS];
 };
 
-static bool boundary;
+static bool boundary, early;
 static uint32_t begin_at, end_behind;
 
 static void create(const struct app *app, struct scene *scene)
 {
     const VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    const VkCommandBufferAllocateInfo allocate = {
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = app->pool, .commandBufferCount = 2};
+    const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                          .queueFamilyIndex = app->queue_family};
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandBufferCount = 1};
     const VkClearColorValue black = {.uint32 = {0, 0, 0, 0}};
     const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
     VkCommandBuffer commands;
@@ -35,7 +39,11 @@ static void create(const struct app *app, struct scene *scene)
     app_image_create_2d(app, &scene->image, VK_FORMAT_R32_UINT, WORDS / 8, 8,
                         VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     CHECK_VK(vkCreateFence(app->device, &fence, NULL, &scene->fence));
-    CHECK_VK(vkAllocateCommandBuffers(app->device, &allocate, scene->commands));
+    for (uint32_t i = 0; i < 2; i++) {
+        CHECK_VK(vkCreateCommandPool(app->device, &pool, NULL, &scene->pools[i]));
+        allocate.commandPool = early ? scene->pools[i] : app->pool;
+        CHECK_VK(vkAllocateCommandBuffers(app->device, &allocate, &scene->commands[i]));
+    }
     commands = app_begin(app);
     app_image_barrier(commands, &scene->image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
     vkCmdClearColorImage(commands, scene->image.image, VK_IMAGE_LAYOUT_GENERAL, &black, 1, &all);
@@ -50,10 +58,18 @@ static void barrier(VkCommandBuffer commands)
                        VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_HOST_READ_BIT);
 }
 
+static void begin(const struct app *app, struct scene *scene, bool second)
+{
+    const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+
+    if (early)
+        CHECK_VK(vkResetCommandPool(app->device, scene->pools[second], 0));
+    CHECK_VK(vkBeginCommandBuffer(scene->commands[second], &info));
+}
+
 /* The first half changes a word of the image, the second one brings all of it back by the buffer. */
 static void record(struct scene *scene, VkCommandBuffer commands, uint32_t frame, bool second)
 {
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     const VkImageSubresourceLayers layers = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
     const uint32_t word = frame % WORDS;
     const VkBufferImageCopy one = {.bufferOffset = word * 4,
@@ -62,7 +78,6 @@ static void record(struct scene *scene, VkCommandBuffer commands, uint32_t frame
                                    .imageExtent = {1, 1, 1}};
     const VkBufferImageCopy all = {.imageSubresource = layers, .imageExtent = {WORDS / 8, 8, 1}};
 
-    CHECK_VK(vkBeginCommandBuffer(commands, &begin));
     barrier(commands);
     if (second) {
         vkCmdCopyImageToBuffer(commands, scene->image.image, VK_IMAGE_LAYOUT_GENERAL, scene->back.buffer, 1, &all);
@@ -87,7 +102,13 @@ static void submit(const struct app *app, struct scene *scene, uint32_t frame, b
     if (boundary)
         info.pNext = &end;
 #endif
+    if (!early || (frame == 0 && !second))
+        begin(app, scene, second);
     record(scene, scene->commands[second], frame, second);
+    if (early) {
+        CHECK_VK(vkQueueWaitIdle(app->queue));
+        begin(app, scene, !second);
+    }
     CHECK_VK(vkQueueSubmit(app->queue, 1, &info, second ? scene->fence : VK_NULL_HANDLE));
 }
 
@@ -132,6 +153,7 @@ static const struct app_option options[] = {
     {"--begin", "ask for a trace from this frame on, counted from 1", NULL, &begin_at},
     {"--end", "up to this one", NULL, &end_behind},
     {"--boundary", "say where frames end", &boundary, NULL},
+    {"--early", "begin each command buffer before the last one is submitted, and reset pools as a whole", &early, NULL},
     {.name = NULL}};
 
 int main(int argc, char **argv)
@@ -154,6 +176,8 @@ int main(int argc, char **argv)
             call(&app, "lapEndCapture", LAP_END_CAPTURE);
     }
     vkDestroyFence(app.device, scene.fence, NULL);
+    for (uint32_t i = 0; i < 2; i++)
+        vkDestroyCommandPool(app.device, scene.pools[i], NULL);
     app_buffer_destroy(&app, &scene.words);
     app_buffer_destroy(&app, &scene.back);
     app_image_destroy(&app, &scene.image);

@@ -47,7 +47,7 @@ KEPT = ["rays", "rays-fleeting"]
 # Also recorded with --verify alone, which checks presents and mapped memory.
 PLAIN = ["triangle", "redraws", "vkcube", "modern", "churn-present", "push", "parts"]
 
-VALIDATED = ["triangle", "redraws", "compute", "modern", "churn-present", "depth", "descriptors", "stages", "suballoc", "push", "parts", "rays", "rays-fleeting",
+VALIDATED = ["triangle", "redraws", "compute", "modern", "churn-present", "depth", "descriptors", "stages", "suballoc", "push", "parts", "parts-early", "rays", "rays-fleeting",
              "raytrace", "raypipe", "sparse"]
 
 
