@@ -14,9 +14,9 @@ enum judgement { UNSEEN, GOOD, BAD };
 struct look {      /* [root] */
     bool *written; /* by work before the part */
     uint8_t *judgement;
-    uint32_t *images, *buffers; /* alive */
-    uint32_t *queues;           /* objects: where they are written; SEVERAL */
-    bool everything;            /* any may be written */
+    bool *crowded;    /* an image lies over something else, both alive */
+    uint32_t *queues; /* objects: where they are written; SEVERAL */
+    bool everything;  /* any may be written */
 };
 
 static void no_memory(struct slice *s)
@@ -193,6 +193,26 @@ static void want_laid(struct slice *s, const struct look *look)
 }
 
 /* Buffers that overlap hold the same bytes, and can be written one after the other. Images can't. */
+static void find_crowded(struct slice *s, struct look *look)
+{
+    const struct slice_place *far = NULL, *image = NULL; /* those that reach the farthest */
+
+    for (size_t i = 0; i < s->place_count; i++) {
+        const struct slice_place *at = &s->places[i];
+        const bool is_image = s->objects[at->object].type == GEN_HANDLE_VkImage;
+        if (!is_alive(s, &s->objects[at->object]))
+            continue;
+        if (far && far->memory != at->memory)
+            far = image = NULL;
+        if ((image && at->from < image->to) || (is_image && far && at->from < far->to))
+            look->crowded[slice_root(s, at->object)] = true;
+        if (!far || at->to > far->to)
+            far = at;
+        if (is_image && (!image || at->to > image->to))
+            image = at;
+    }
+}
+
 static void judge(struct slice *s, struct look *look)
 {
     for (uint32_t id = 1; id < s->object_count; id++) {
@@ -206,11 +226,9 @@ static void judge(struct slice *s, struct look *look)
         switch (o->type) {
         case GEN_HANDLE_VkImage:
             good &= can_read_image(s->taking->layouts, image_layouts_find(s->taking->layouts, o->index));
-            look->images[root]++;
             break;
         case GEN_HANDLE_VkBuffer:
             good &= !o->opaque && o->bytes;
-            look->buffers[root]++;
             break;
         case GEN_HANDLE_VkQueryPool:
             good = can_make_available(o, look->queues[root]);
@@ -219,10 +237,8 @@ static void judge(struct slice *s, struct look *look)
             good = false;
             break;
         }
-        if (look->images[root] > 1 || (look->images[root] && look->buffers[root]))
-            good = false;
         if (look->judgement[root] != BAD)
-            look->judgement[root] = good ? GOOD : BAD;
+            look->judgement[root] = good && !look->crowded[root] ? GOOD : BAD;
     }
     for (uint32_t id = 0; id < s->object_count; id++)
         if (slice_root(s, id) == id && s->objects[id].wanted && (look->written[id] || look->everything))
@@ -354,19 +370,19 @@ void slice_take(struct slice *s)
 {
     struct look look = {.written = calloc(s->object_count, sizeof *look.written),
                         .judgement = calloc(s->object_count, sizeof *look.judgement),
-                        .images = calloc(s->object_count, sizeof *look.images),
-                        .buffers = calloc(s->object_count, sizeof *look.buffers),
+                        .crowded = calloc(s->object_count, sizeof *look.crowded),
                         .queues = calloc(s->object_count, sizeof *look.queues)};
 
     contents_finish(&s->taking->list);
     free(s->taking->is_taken);
     s->taking->is_taken = NULL;
     s->taking->wanted = s->taking->taken = 0;
-    if (!look.written || !look.judgement || !look.images || !look.buffers || !look.queues) {
+    if (!look.written || !look.judgement || !look.crowded || !look.queues) {
         no_memory(s);
     } else if (!s->everything) {
         find_written(s, &look);
         want_laid(s, &look);
+        find_crowded(s, &look);
         judge(s, &look);
         list(s, &look);
     }
@@ -376,8 +392,7 @@ void slice_take(struct slice *s)
     }
     free(look.written);
     free(look.judgement);
-    free(look.images);
-    free(look.buffers);
+    free(look.crowded);
     free(look.queues);
 }
 

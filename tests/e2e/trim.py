@@ -269,6 +269,19 @@ def work_that_waits_reads_what_the_host_writes_later(context: Context) -> None:
 
 
 @case
+def a_replay_gives_images_where_a_buffer_was(context: Context) -> None:
+    """At the end they lie over nothing that is still there, and side by side. Half-way an image lies over a buffer."""
+    prepare(context, next(p for p in programs(context) if p.name == "alias"))
+    context.capture([context.app("alias")])
+    frames = context.info()["frames"]
+    late, early = (json.loads(trim(context, "frames", str(frame), new, "out.lapilli", "--gpu", "--json").out)["contents"]
+                   for frame, new in ((frames, "new.cut"), (frames // 2, "half.cut")))
+    check(late["taken"] == late["wanted"] > 0 and early["taken"] < early["wanted"], f"{late} {early}")
+    check("vkCmdCopyBufferToImage" not in [line["name"] for line in context.print_lines("new.cut")], "the images are written by earlier work")
+    check_verified(context.replay("new.cut"))
+
+
+@case
 def without_a_driver_it_says_why(context: Context) -> None:
     program = next(p for p in programs(context) if p.name == "compute")
     prepare(context, program)
