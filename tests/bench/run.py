@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What recording and replaying cost: runs workloads without a layer, with Lapilli and, where it is installed, with gfxreconstruct;
 those named replay-* measure what plays the recordings (replay.py), streaming* what receives them (streaming.py), part-* recordings of a
-few frames in the middle (parts.py).
+few frames in the middle, and trim-* what cuts them out of a recording of the whole run (parts.py).
 
 Every round runs each of them once, in turn, so that whatever else the machine does hits all alike. Printed are medians over the
 rounds, and the smallest and largest value in brackets; `+` is what a recorder adds to the run without a layer of the same round.

@@ -83,8 +83,18 @@ def part_row(name: str) -> Callable[[Context], None]:
     return run
 
 
+def trim_row(name: str) -> Callable[[Context], None]:
+    """Both ways give a part that is smaller than the whole; how long they took is not looked at."""
+    def run(context: Context) -> None:
+        _, found = bench_one(context, name)
+        cut = found["rounds"][0]["lapilli"]["program"]
+        for way in ("--no-gpu", "--gpu"):
+            check(0 < cut[f"part_mib{way}"] < cut["trace_mib"] and cut[f"trim_ms{way}"] > 0, f"{way}: {cut}")
+    return run
+
+
 def row(name: str) -> Callable[[Context], None]:
-    for prefix, kind in (("replay-", replay_row), ("streaming", streaming_row), ("part-", part_row)):
+    for prefix, kind in (("replay-", replay_row), ("streaming", streaming_row), ("part-", part_row), ("trim-", trim_row)):
         if name.startswith(prefix):
             return kind(name)
     return workload(name)
