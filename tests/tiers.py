@@ -59,10 +59,13 @@ def _beyond_full(names: list[str]) -> set[str]:
     return {name for i, family in enumerate(members) for name in set(family) - set(family[i % 4::4])}
 
 
+LATER = re.compile("|".join(f"(?:{pattern})" for pattern in FULL))
+
+
 def _beyond_gate(names: list[str]) -> set[str]:
     """Of validate/ every fourth program, and of replay/ those that are left in validate/."""
     validated = _family(names, "validate")
-    left = validated[1::4]
+    left = [name for name in validated[1::4] if not LATER.match(name)]
     return (set(validated) - set(left)) | {f"replay/{name.partition('/')[2]}" for name in left}
 
 
@@ -73,5 +76,4 @@ def choose(names: list[str], tier: str) -> set[str]:
     chosen = set(names) - _beyond_full(names)
     if tier == "full":
         return chosen
-    later = re.compile("|".join(f"(?:{pattern})" for pattern in FULL))
-    return {name for name in chosen - _beyond_gate(names) if not later.match(name)}
+    return {name for name in chosen - _beyond_gate(names) if not LATER.match(name)}
