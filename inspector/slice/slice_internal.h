@@ -143,10 +143,11 @@ struct slice_object {
     bool chained;   /* exported or imported: all changes to it stay */
     bool shared;    /* of a root: others are in its tree, so nothing replaces all of it */
     bool needed;
-    bool wanted; /* of a root: its contents are, at the place of the walk */
-    bool laid;   /* of a root: its layout is wanted */
-    bool placed; /* it lies in memory */
-    bool opaque; /* of a buffer or a query pool: its contents mean nothing to another device, or can't be read */
+    bool wanted;    /* of a root: its contents are, at the place of the walk */
+    bool laid;      /* of a root: its layout is wanted */
+    bool placed;    /* it lies in memory */
+    bool presented; /* an image of a swapchain */
+    bool opaque;    /* of a buffer or a query pool: its contents mean nothing to another device, or can't be read */
 };
 
 /* The effect of a packet on an object that orders work. */

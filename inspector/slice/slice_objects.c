@@ -222,6 +222,7 @@ static void see_swapchain_images(struct slice *s, const struct gen_args_vkGetSwa
         s->objects[image].mips = 1;
         s->objects[image].layers = s->objects[swapchain].layers;
         s->objects[image].aspects = VK_IMAGE_ASPECT_COLOR_BIT;
+        s->objects[image].placed = s->objects[image].presented = true; /* a replay has an image of its own */
     }
     if (swapchain && s->ids.count - from >= s->objects[swapchain].refs.count)
         s->objects[swapchain].refs = (struct slice_run){from, (uint32_t)(s->ids.count - from)};

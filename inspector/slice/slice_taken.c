@@ -163,8 +163,8 @@ static bool can_read_image(const struct image_layouts *layouts, const struct ima
     const VkImageCreateFlags never =
         VK_IMAGE_CREATE_SPARSE_BINDING_BIT | VK_IMAGE_CREATE_PROTECTED_BIT | VK_IMAGE_CREATE_DISJOINT_BIT;
 
-    return image && !image->is_presentable && image->info.samples == VK_SAMPLE_COUNT_1_BIT &&
-           !(image->info.flags & never) && !(image->info.usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT) &&
+    return image && image->info.samples == VK_SAMPLE_COUNT_1_BIT && !(image->info.flags & never) &&
+           !(image->info.usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT) &&
            image->info.tiling != VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT && image_layouts_queue(layouts, image) &&
            can_read_subresources(image);
 }
@@ -226,6 +226,7 @@ static void judge(struct slice *s, struct look *look)
         switch (o->type) {
         case GEN_HANDLE_VkImage:
             good &= can_read_image(s->taking->layouts, image_layouts_find(s->taking->layouts, o->index));
+            good &= !o->presented || !s->objects[root].shared;
             break;
         case GEN_HANDLE_VkBuffer:
             good &= !o->opaque && o->bytes;

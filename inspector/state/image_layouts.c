@@ -728,7 +728,7 @@ void image_layouts_visitor(struct image_layouts *layouts, uint64_t last_ticket, 
 const struct image_layout *image_layouts_find(const struct image_layouts *l, uint64_t image)
 {
     const struct image_layout *found = l->lost ? NULL : lap_map_get(&l->images, image);
-    return found && found->subresources && !found->is_presentable ? found : NULL;
+    return found && found->subresources ? found : NULL;
 }
 
 const struct image_layout *image_layouts_of(struct image_layouts *l, uint64_t image, const char **out_obstacle)

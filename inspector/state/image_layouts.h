@@ -41,9 +41,9 @@ void image_layouts_visitor(struct image_layouts *layouts, uint64_t last_ticket, 
  * pass. */
 void image_layouts_end_in(struct image_layouts *layouts, const struct position_found *end);
 
-/* NULL: of a swapchain, no step was applied yet, or not followed. By its index in the trace. */
+/* NULL: no step was applied yet, or not followed. By its index in the trace. */
 const struct image_layout *image_layouts_find(const struct image_layouts *layouts, uint64_t image);
-/* Also of a swapchain, and where no step was applied. NULL: not followed; *out_obstacle says why. */
+/* Also where no step was applied. NULL: not followed; *out_obstacle says why. */
 const struct image_layout *image_layouts_of(struct image_layouts *layouts, uint64_t image, const char **out_obstacle);
 /* The queue that owns an image: the queue of its last submitted step, or, where only the host has given it layouts, the
  * only queue that exists. 0: not known. */

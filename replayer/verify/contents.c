@@ -140,7 +140,7 @@ static enum lap_status read_image(struct answer *a)
 
     if (status != LAP_OK)
         return status;
-    if (reading.record->of_swapchain || reading.slice || reading.record->info.flags & VK_IMAGE_CREATE_DISJOINT_BIT)
+    if (reading.slice || reading.record->info.flags & VK_IMAGE_CREATE_DISJOINT_BIT)
         return cannot("has no memory of its own");
     if (reading.record->info.format != reading.record->recorded_format)
         return cannot("has another format here");

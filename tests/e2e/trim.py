@@ -33,7 +33,7 @@ ON_NULL = ["vendors", "video", "codecs", "generated", "generated-preprocess", "h
            "rays", "nested", "mesh", "shader_objects"]
 
 # Also replayed under the validation layer.
-VALIDATED = ["triangle", "compute-timeline", "modern", "churn-present", "depth", "descriptors", "stages", "nested", "suballoc", "push", "suspended"]
+VALIDATED = ["triangle", "compute-timeline", "modern", "churn-present", "depth", "descriptors", "stages", "nested", "suballoc", "push", "redraws", "suspended"]
 
 
 def trim(context: Context, what: str, part: str, new: str, file: str, *options: str, expect: int | None = 0) -> Done:
@@ -278,6 +278,17 @@ def a_replay_gives_images_where_a_buffer_was(context: Context) -> None:
                    for frame, new in ((frames, "new.cut"), (frames // 2, "half.cut")))
     check(late["taken"] == late["wanted"] > 0 and early["taken"] < early["wanted"], f"{late} {early}")
     check("vkCmdCopyBufferToImage" not in [line["name"] for line in context.print_lines("new.cut")], "the images are written by earlier work")
+    check_verified(context.replay("new.cut"))
+
+
+@case
+def presented_images_are_taken(context: Context) -> None:
+    """Each picture is drawn over one that was presented before."""
+    program = next(p for p in programs(context) if p.name == "redraws")
+    prepare(context, program)
+    context.capture(program.command)
+    report = json.loads(trim(context, "frames", "20-21", "new.cut", "out.lapilli", "--gpu", "--json").out)
+    check(report["contents"]["taken"] == report["contents"]["wanted"] > 0, str(report["contents"]))
     check_verified(context.replay("new.cut"))
 
 
