@@ -357,6 +357,8 @@ static enum lap_status cut_small(struct work *work)
 
     if (stat(work->job->from, &source) == 0)
         work->done->bytes_before = (uint64_t)source.st_size;
+    if (work->contents) /* if it is too large, there is a cut without them */
+        return status;
     if (status == LAP_OK && work->done->bytes_after > work->done->bytes_before)
         status = cut_at_level(work, BEST_LEVEL);
     if (status == LAP_OK && work->done->bytes_after > at_first) /* the better level may give larger small files */

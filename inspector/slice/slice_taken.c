@@ -16,6 +16,7 @@ struct look {      /* [root] */
     uint8_t *judgement;
     bool *crowded;    /* an image lies over something else, both alive */
     uint32_t *queues; /* objects: where they are written; SEVERAL */
+    bool *touched;    /* [object]: itself, by work or by the host */
     bool everything;  /* any may be written */
 };
 
@@ -50,7 +51,7 @@ void slice_end_taking(struct slice *s)
 static void note_written(struct slice *s, struct look *look, struct slice_run contents)
 {
     for (uint32_t i = 0; i < contents.count; i++)
-        look->written[slice_root(s, s->ids.at[contents.from + i])] = true;
+        look->written[slice_root(s, s->ids.at[contents.from + i])] = look->touched[s->ids.at[contents.from + i]] = true;
 }
 
 static void note_queue(struct look *look, uint32_t root, uint32_t queue)
@@ -69,6 +70,7 @@ static void note_steps(struct slice *s, struct look *look, const uint64_t *steps
         case SLICE_REPLACE:
         case SLICE_CLEAR:
         case SLICE_LAYOUT:
+            look->touched[number] = true;
             note_queue(look, slice_root(s, number), queue);
             break;
         case SLICE_SET:
@@ -106,6 +108,18 @@ static bool is_copy(const struct slice *s, const struct slice_packet *p)
     return false;
 }
 
+/* Their data is in the trace, so they need no replay. */
+static void note_host_writes(const struct slice *s, struct look *look, const struct slice_packet *p)
+{
+    const uint32_t count = p->kind == SLICE_ACCESSES ? p->steps.count : p->kind == SLICE_WRITES && p->steps.count;
+
+    for (uint32_t k = 0; k < count; k++) {
+        const uint64_t number = slice_step_number(s->steps.at[p->steps.from + k]);
+        if (number < s->object_count)
+            look->touched[number] = true;
+    }
+}
+
 /* Sets have their state at each submit during the walk, and their earlier state after it. */
 static void find_written(struct slice *s, struct look *look)
 {
@@ -113,6 +127,7 @@ static void find_written(struct slice *s, struct look *look)
         const struct slice_packet *p = &s->packets[i];
         if (p->kind == SLICE_DESCRIBES)
             slice_unwrite(s, p->subjects);
+        note_host_writes(s, look, p);
         if (is_copy(s, p))
             note_steps(s, look, s->steps.at + p->steps.from, p->steps.count, SEVERAL);
         for (uint32_t k = 0; p->kind == SLICE_SUBMIT && k < p->steps.count; k++) {
@@ -225,7 +240,8 @@ static void judge(struct slice *s, struct look *look)
             continue;
         switch (o->type) {
         case GEN_HANDLE_VkImage:
-            good &= can_read_image(s->taking->layouts, image_layouts_find(s->taking->layouts, o->index));
+            good &= (!look->touched[id] && !look->everything) || /* it holds nothing yet */
+                    can_read_image(s->taking->layouts, image_layouts_find(s->taking->layouts, o->index));
             good &= !o->presented || !s->objects[root].shared;
             break;
         case GEN_HANDLE_VkBuffer:
@@ -258,7 +274,7 @@ static void list_image(struct slice *s, const struct slice_object *o)
 {
     const struct image_layout *image = image_layouts_find(s->taking->layouts, o->index);
 
-    for (uint32_t layer = 0; layer < image->info.arrayLayers; layer++)
+    for (uint32_t layer = 0; image && layer < image->info.arrayLayers; layer++)
         for (uint32_t level = 0; level < image->info.mipLevels; level++) {
             const VkImageLayout layout = image_layout_of_all(image, level, layer);
             for (VkImageAspectFlags left = is_defined(layout) ? image->aspects : 0; left; left &= left - 1)
@@ -372,13 +388,14 @@ void slice_take(struct slice *s)
     struct look look = {.written = calloc(s->object_count, sizeof *look.written),
                         .judgement = calloc(s->object_count, sizeof *look.judgement),
                         .crowded = calloc(s->object_count, sizeof *look.crowded),
+                        .touched = calloc(s->object_count, sizeof *look.touched),
                         .queues = calloc(s->object_count, sizeof *look.queues)};
 
     contents_finish(&s->taking->list);
     free(s->taking->is_taken);
     s->taking->is_taken = NULL;
     s->taking->wanted = s->taking->taken = 0;
-    if (!look.written || !look.judgement || !look.crowded || !look.queues) {
+    if (!look.written || !look.judgement || !look.crowded || !look.touched || !look.queues) {
         no_memory(s);
     } else if (!s->everything) {
         find_written(s, &look);
@@ -394,6 +411,7 @@ void slice_take(struct slice *s)
     free(look.written);
     free(look.judgement);
     free(look.crowded);
+    free(look.touched);
     free(look.queues);
 }
 

@@ -5,7 +5,7 @@
 
 #define WHOLE ((VkImageSubresourceRange){VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1})
 
-static VkImage put_image(struct written *w, uint64_t number)
+static VkImage put_image_in(struct written *w, uint64_t number, uint64_t of, uint64_t offset, uint64_t bytes)
 {
     VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                               .imageType = VK_IMAGE_TYPE_2D,
@@ -15,11 +15,16 @@ static VkImage put_image(struct written *w, uint64_t number)
                               .arrayLayers = 1,
                               .samples = VK_SAMPLE_COUNT_1_BIT,
                               .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-    VkDeviceMemory memory = gen_VkDeviceMemory(sample_handle(&w->s, GEN_HANDLE_VkDeviceMemory, number));
+    VkDeviceMemory memory = gen_VkDeviceMemory(sample_handle(&w->s, GEN_HANDLE_VkDeviceMemory, of));
     VkImage image = gen_VkImage(sample_handle(&w->s, GEN_HANDLE_VkImage, number));
     PUT(w, vkCreateImage, w->device, &info, NULL, &image, VK_SUCCESS);
-    PUT(w, lapilliBindImage, image, 0, memory, 0, 64, 0, 0, VK_NULL_HANDLE, 0);
+    PUT(w, lapilliBindImage, image, 0, memory, offset, bytes, 0, 0, VK_NULL_HANDLE, 0);
     return image;
+}
+
+static VkImage put_image(struct written *w, uint64_t number)
+{
+    return put_image_in(w, number, number, 0, 64);
 }
 
 static const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
@@ -83,6 +88,44 @@ UNIT_TEST(a_clear_needs_the_layout_and_no_contents)
     CHECK_EQ_INT(find_with_contents(&w, part, NULL), LAP_OK);
     CHECK_EQ_U64(slice_contents(w.slice)->count, 1); /* the layout comes with them */
     end(&w);
+}
+
+/* Two images in the memory of one that was over both of them, and is destroyed or not; and a third one without
+ * contents. */
+static uint64_t contents_over(bool destroyed, struct contents_file *file)
+{
+    struct written w;
+    uint64_t writes[3], count;
+    begin(&w);
+    put_buffers(&w, 1);
+    VkImage images[] = {put_image_in(&w, 1, 1, 0, 64), put_image_in(&w, 2, 1, 64, 64), put_image_in(&w, 3, 1, 0, 192)};
+    put_image_in(&w, 4, 1, 128, 64);
+    for (unsigned i = 3; i-- > 0;) {
+        put_image_barrier(&w, 2 * i, images[i], VK_IMAGE_LAYOUT_UNDEFINED);
+        put_submit(&w, 2 * i);
+        writes[i] = put_image_copy(&w, 2 * i + 1, images[i], true);
+        put_submit(&w, 2 * i + 1);
+    }
+    if (destroyed)
+        PUT(&w, vkDestroyImage, w.device, images[2], NULL);
+    uint64_t part = put_image_copy(&w, 6, images[0], false);
+    put_submit(&w, 6);
+    put_image_copy(&w, 7, images[1], false);
+    put_submit(&w, 7);
+    CHECK_EQ_INT(find_with_contents(&w, part, NULL), LAP_OK);
+    count = slice_contents(w.slice)->count;
+    CHECK_EQ_INT(find_with_contents(&w, part, file), LAP_OK);
+    for (unsigned i = 0; i < 3; i++)
+        CHECK_EQ_INT(fate(&w, writes[i]), destroyed ? SLICE_DROPPED : SLICE_KEPT);
+    end(&w);
+    return count;
+}
+
+UNIT_TEST(images_that_lay_over_others_do_not_matter_when_destroyed)
+{
+    struct contents_place places[2] = {{1, 0, 64, true}, {2, 0, 64, true}};
+    CHECK_EQ_U64(contents_over(true, &(struct contents_file){.places = places, .count = 2}), 2);
+    CHECK_EQ_U64(contents_over(false, &(struct contents_file){.count = 0}), 0);
 }
 
 #ifdef VK_EXT_host_image_copy
