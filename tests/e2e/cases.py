@@ -304,6 +304,8 @@ def prepare(context: Context, program: Program) -> None:
         raise Skip(f"{program.command[0]} is not installed")
     done = ALONE.end(context, program.command)
     skip_lacking(done)
+    if "wrong ELF class" in done.err:
+        raise Skip(f"{program.command[0]} is a program of another word size")
     check(done.status == 0, f"without Lapilli the program itself ends with {done.status}:\n{done.text[-2000:]}")
 
 
