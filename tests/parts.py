@@ -26,11 +26,13 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from e2e import cases, draws, drivers  # noqa: E402
 from e2e.compare import Dump  # noqa: E402
+from e2e.contents import RACES  # noqa: E402
 from e2e.parts import checks_of, part_of, refusal_of, varies  # noqa: E402
 from e2e.trim import WAITS_FOR_LATER  # noqa: E402
 
 SUBMITS = ("vkQueueSubmit", "vkQueueSubmit2")
 NOTHING = "nothing to compare"
+MAY_DIFFER = "the result may differ"  # a replay on a driver that does not promise what the program asks for
 
 
 @dataclass
@@ -130,6 +132,9 @@ class Row:
             self.result.failures.append(f"{part.way}: {part.file} has {len(found)} checks, the whole {len(wanted)}; {sum(c in wanted for c in found)} are the same")
             return
         done = self.replay(self.recorder, part.file)
+        if done.status == 1 and self.program.name in RACES:
+            self.result.notes.append(f"{part.way}: its threads race with the device")
+            return
         if done.status != 0 and not (done.status == 1 and NOTHING in done.err):
             self.result.failures.append(f"{part.way}: the replay of {part.file} ends with {done.status}: {done.text[-500:]}")
             return
@@ -161,6 +166,8 @@ class Row:
             same = all(check in rest for check in found)
             if not same and plays.status == 1:
                 self.result.notes.append(f"{part.way}: {part.file} gives other bytes on {machine.name} than the whole, which gives other ones than here")
+            elif not same and MAY_DIFFER in done.err + plays.err:
+                self.result.notes.append(f"{part.way}: {part.file} gives other bytes on {machine.name}, as its replay says it may")
             elif not same and not self.varies:
                 self.result.failures.append(f"{part.way}: {part.file} gives other bytes on {machine.name} than the whole does there")
             elif same:
@@ -175,7 +182,8 @@ class Row:
         except cases.Skip as skip:
             self.result.notes.append(f"trim --draw: {skip}")
         except cases.Failure as failure:
-            self.result.failures.append(f"trim --draw: {str(failure)[-500:]}")
+            where = self.result.notes if self.program.name in RACES else self.result.failures
+            where.append(f"trim --draw: {str(failure)[-500:]}")
 
     def run(self) -> Result:
         context = self.recorder.context(self.context)
