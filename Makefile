@@ -100,11 +100,11 @@ BASE := $(call object,$(wildcard base/*.c trace/*.c codegen/support/*.c))
 MEMTRACK := $(call object,$(wildcard memtrack/*.c))
 # What only reads traces, or writes them anew, is not for the layer; nor is what restricts a process.
 READER := $(call object,base/slab.c base/output.c $(wildcard base/sandbox*.c trace/reader*.c trace/rewrite*.c) trace/read_ahead.c trace/arrival.c trace/buffers.c trace/cache.c trace/command_board.c trace/complete_prefix.c trace/edits.c trace/end_note.c trace/finish.c trace/journal_recover.c trace/listener.c trace/chunk_load.c trace/receive.c trace/index.c trace/chunk_order.c trace/source.c trace/tail_recover.c \
-	trace/decompress.c trace/zstd.c codegen/support/block.c codegen/support/dictionary.c $(wildcard codegen/support/texel_*.c)) $(BUILD)/obj/gen/gen_formats.o
+	trace/decompress.c trace/zstd.c codegen/support/block.c codegen/support/dictionary.c codegen/support/pointers.c $(wildcard codegen/support/texel_*.c)) $(BUILD)/obj/gen/gen_formats.o
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
 LAYER := $(call object,$(wildcard layer/*.c layer/*/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_layer gen_layer_tables gen_in_flight)
 # What a trace says as a whole: for all that reads traces.
-INSPECTOR := $(call object,$(wildcard inspector/analysis/*.c inspector/edit/*.c inspector/memory/*.c inspector/position/*.c inspector/state/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_needs gen_effects gen_recode)
+INSPECTOR := $(call object,$(wildcard inspector/analysis/*.c inspector/edit/*.c inspector/memory/*.c inspector/position/*.c inspector/program/*.c inspector/state/*.c vm/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_needs gen_effects gen_recode)
 # For programs that answer questions about traces, by other programs.
 SERVER := $(call object,$(wildcard server/*.c)) $(BUILD)/obj/gen/gen_page.o
 # For what cuts them, and encodes anew what it cuts.
@@ -440,7 +440,7 @@ docs: $(GEN_STAMP) ## write docs/extensions.md anew
 	$(PYTHON) codegen/emit_docs.py --registry $(REGISTRY) --overrides codegen/overrides.toml --out docs/extensions.md
 
 C_SOURCES := $(wildcard base/*.[ch] trace/*.[ch] memtrack/*.[ch] layer/*.[ch] layer/*/*.[ch] inspector/*/*.[ch] replayer/*.[ch] replayer/*/*.[ch] tools/*.[ch] codegen/support/*.[ch] \
-	tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/apps/plugins/*.[ch] tests/e2e/*.[ch] tests/layers/*.[ch] tests/layers/*/*.[ch] tests/null/*.[ch] \
+	vm/*.[ch] tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/apps/plugins/*.[ch] tests/e2e/*.[ch] tests/layers/*.[ch] tests/layers/*/*.[ch] tests/null/*.[ch] \
 	tests/fuzz/*.[ch] tests/bench/*.[ch] tests/bench/common/*.[ch] tests/future/*.c tests/platform/include/*.h tests/platform/include/*/*.h tests/sanitize/*.[ch] tests/coverage/*.[ch])
 
 lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence lines, generated documents
@@ -449,7 +449,7 @@ lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence 
 	$(PYTHON) scripts/check-docs.py
 
 # Too slow for make lint, and what they report is not always right: scripts/cppcheck.txt, gcc.txt and tidy.txt have the exceptions, with reasons.
-ANALYZED ?= base trace memtrack layer inspector tools replayer codegen/support
+ANALYZED ?= base trace vm memtrack layer inspector tools replayer codegen/support
 ANALYZED_SOURCES = $(wildcard $(ANALYZED:%=%/*.c) $(ANALYZED:%=%/*/*.c))
 ANALYZE = $(Q)$(PYTHON) scripts/analyze.py
 .PHONY: analyze

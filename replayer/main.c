@@ -305,7 +305,7 @@ int main(int argc, char **argv)
         return say(&log, EXIT_USAGE);
     if (options.quiet)
         log.level = LAP_LOG_ERROR;
-    if (replay_spirv_tools && replay_shaders_judge(&options.experiments, judge_shader) != LAP_OK) {
+    if (replay_spirv_tools && edit_experiments_judge(&options.experiments, judge_shader) != LAP_OK) {
         replay_options_finish(&options);
         return say(&log, EXIT_USAGE);
     }

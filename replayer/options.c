@@ -459,9 +459,9 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         out->list_objects = true;
         break;
     case OPTION_SKIP:
-        return replay_positions_parse(value, &out->experiments.skip);
+        return edit_positions_parse(value, &out->experiments.skip);
     case OPTION_ONLY:
-        return replay_positions_parse(value, &out->experiments.only);
+        return edit_positions_parse(value, &out->experiments.only);
     case OPTION_AT_MOST_DRAWS:
         out->experiments.has_most_draws = true;
         return parse_number("--at-most-draws", value, &out->experiments.most_draws);
@@ -475,7 +475,7 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         out->experiments.tiny_viewport = true;
         break;
     case OPTION_REPLACE_SHADER:
-        return replay_shaders_parse(value, &out->experiments);
+        return edit_experiments_parse_shader(value, &out->experiments);
     case OPTION_THREADS:
         return parse_threads(value, out);
     case OPTION_MEASURE:
@@ -654,5 +654,5 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
 void replay_options_finish(struct replay_options *options)
 {
     lap_frames_finish(&options->screenshots);
-    replay_experiments_finish(&options->experiments);
+    edit_experiments_finish(&options->experiments);
 }

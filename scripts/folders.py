@@ -15,16 +15,17 @@ TOP = {
     "trace": "base",
     "memtrack": "base",
     "codegen": "base trace",
-    "inspector": "base trace codegen",
+    "vm": "base trace",
+    "inspector": "base trace codegen vm",
     "layer": "base trace memtrack codegen",
-    "replayer": "base trace codegen inspector",
+    "replayer": "base trace codegen vm inspector",
     "server": "base trace",
-    "tools": "base trace codegen inspector server",
+    "tools": "base trace codegen vm inspector server",
 }
 MODULES = {
-    "inspector": "analysis position state memory edit slice",
+    "inspector": "analysis position state memory edit slice program",
     "layer": "core image memory shader command submit part",
-    "replayer": "core analysis device sync memory sparse address format descriptor ray_tracing resource acceleration video command submit verify present play",
+    "replayer": "core analysis device sync memory sparse address format descriptor ray_tracing resource acceleration video command submit verify present vm play",
 }
 INCLUDE = re.compile(r'^#include "([a-z_]+(?:/[a-z_]+)*)/[^/"]+"', re.M)
 

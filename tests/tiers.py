@@ -18,7 +18,7 @@ FULL = {
     "stuck/": "each waits ten seconds for a limit",
     "bench/": "workloads run to their end",
     "bounded/": "the most memory that a process had, which other processes may change",
-    "(matrix|planner|verify/all|trees/each|states/each|experiments/each|after/each|transforms/each|shaders/each)/": "every program in one more way",
+    "(matrix|planner|verify/all|trees/each|states/each|experiments/each|after/each|transforms/each|shaders/each|program/each)/": "every program in one more way",
     "find/(dynamic-libraries|nested)$": "find/modern finds nearly all that they have",
     ".*swiftshader": "a second driver, from a package that the gate does not install",
     "(trim|draws|parts)/validate|trim/(validate-gpu|gpu)/": "cut/ cuts the same programs",
@@ -47,7 +47,7 @@ FULL = {
 }
 
 # Families that try every program in one more way: a quarter of each is in the full tier.
-SAMPLED = ("verify/all", "planner", "matrix", "backing/replay", "backing/validate", "trim/cut", "parts/cut", "trees/each", "states/each", "state/lives", "shaders/each", "experiments/each", "after/each", "transforms/each", "transforms/each/swiftshader")
+SAMPLED = ("verify/all", "planner", "matrix", "backing/replay", "backing/validate", "trim/cut", "parts/cut", "trees/each", "states/each", "state/lives", "shaders/each", "experiments/each", "after/each", "transforms/each", "transforms/each/swiftshader", "program/each")
 
 
 def _family(names: list[str], family: str) -> list[str]:

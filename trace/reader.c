@@ -322,6 +322,9 @@ enum lap_status lap_reader_open_edited(const struct lap_reader *known, const str
     *out_reader = NULL;
     if (!known)
         return lap_fail(LAP_ERROR_ARGUMENT, "no trace is open");
+    if (known->maker)
+        return edits ? lap_fail(LAP_ERROR_UNSUPPORTED, "a replay program is no trace to change")
+                     : lap_reader_open_made(known->maker, out_reader);
     struct lap_reader *reader = calloc(1, sizeof(*reader));
     if (!reader)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
@@ -343,6 +346,8 @@ void lap_reader_close(struct lap_reader **reader_at)
     if (!reader)
         return;
     *reader_at = NULL;
+    if (reader->making)
+        reader->maker->end(reader->making);
     lap_read_ahead_destroy(&reader->ahead);
     lap_cache_finish(&reader->cache);
     lap_buffers_finish(&reader->buffers);

@@ -112,6 +112,8 @@ enum lap_status lap_reader_blob(struct lap_reader *reader, enum lap_blob_kind ki
     reader->run.left = 0; /* the blob is needed until the next packet, and no longer */
     if (id == 0 || id > reader->summary.blobs)
         return lap_fail(LAP_ERROR_FORMAT, "there is no blob %" PRIu64, id);
+    if (reader->maker)
+        return reader->maker->blob(reader->making, kind, id, out_data, out_bytes);
     if (id > reader->file_blobs)
         return lap_edits_find_blob(reader->edits, kind, id - reader->file_blobs - 1, out_data, out_bytes);
 

@@ -13,6 +13,7 @@
 #include "trace/cache.h"
 #include "trace/dictionary.h"
 #include "trace/edits.h"
+#include "trace/packet_maker.h"
 #include "trace/read_ahead.h"
 #include "trace/reader.h"
 #include "trace/source.h"
@@ -62,6 +63,10 @@ struct lap_reader {
     size_t *heap; /* of cursors that have packets left, the smallest ticket first */
     size_t heap_count;
 
+    /* trace/packet_maker.h; NULL: a file. */
+    const struct lap_packet_maker *maker;
+    void *making;
+
     uint64_t last_ticket; /* nothing is given out behind it, but for new packets */
     uint64_t file_blobs;  /* summary.blobs without new ones */
 
@@ -88,6 +93,8 @@ enum lap_status lap_reader_load(struct lap_reader *reader, const struct lap_chun
 
 /* Checks and sorts out the chunks of packets, and goes to the first packet. */
 enum lap_status lap_reader_arrange_packets(struct lap_reader *reader) LAP_MUST_CHECK;
+/* Of a maker: from the first packet on. */
+enum lap_status lap_reader_make_anew(struct lap_reader *reader) LAP_MUST_CHECK;
 /* The same for the chunks of blobs. */
 enum lap_status lap_reader_arrange_blobs(struct lap_reader *reader) LAP_MUST_CHECK;
 

@@ -117,6 +117,8 @@ static void arrange_heap(struct lap_reader *reader)
 
 enum lap_status lap_reader_rewind(struct lap_reader *reader)
 {
+    if (reader->maker)
+        return lap_reader_make_anew(reader);
     lap_cache_advance(&reader->cache);
     reader->finished = NULL;
     reader->run = (struct lap_run){.at = NULL};
@@ -464,6 +466,8 @@ static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet 
 /* Not inlined: the quick way then does without its saved registers. */
 static __attribute__((noinline)) enum lap_status next_slow(struct lap_reader *reader, struct lap_packet *out_packet)
 {
+    if (reader->maker)
+        return reader->maker->next(reader->making, out_packet);
     lap_cache_advance(&reader->cache);
     if (reader->failed != LAP_OK)
         return lap_fail(reader->failed, "%s", reader->failure);
@@ -551,6 +555,8 @@ static enum lap_status take_barriers(struct lap_reader *reader, uint64_t ticket)
 enum lap_status lap_reader_seek(struct lap_reader *reader, uint64_t ticket)
 {
     enum lap_status status;
+    if (reader->maker)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "a replay program goes forward only");
     if (reader->ahead)
         return lap_fail(LAP_ERROR_ARGUMENT, "a reader that reads ahead goes forward only");
     ticket = ticket == 0 ? 1 : smaller(ticket, reader->last_ticket + 1);

@@ -27,7 +27,7 @@ static enum lap_status read_blob(void *user, uint64_t id, const uint8_t **out_da
         return status;
     if (!lap_array_grow(&recode->blobs, sizeof *recode->blobs, &recode->blob_capacity, recode->blob_count + 1))
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    recode->blobs[recode->blob_count++] = (struct recode_blob){*out_data, *out_bytes, id};
+    recode->blobs[recode->blob_count++] = (struct recode_blob){*out_data, *out_bytes, id, false};
     return LAP_OK;
 }
 
@@ -38,7 +38,7 @@ static uint64_t blob_of(void *user, const void *data, size_t bytes)
 
     for (size_t i = 0; i < recode->blob_count; i++)
         if (recode->blobs[i].data == data && recode->blobs[i].bytes == bytes)
-            return recode->blobs[i].number;
+            return recode->blobs[i].used = true, recode->blobs[i].number;
     if (recode->edits && bytes >= LAP_BLOB_MIN_BYTES)
         latch(recode, lap_edits_blob(recode->edits, LAP_BLOB_DATA, data, bytes, &number));
     return number;
@@ -67,6 +67,8 @@ void recode_init(struct recode *recode, const struct lap_dictionary *dictionary)
     for (uint32_t i = dictionary->struct_count; i-- > 0;)
         recode->struct_numbers[dictionary->structs[i]] = i;
     recode->struct_numbers[GEN_STRUCT_NONE] = 0;
+    for (uint32_t i = dictionary->command_count; i-- > 1;)
+        recode->command_numbers[dictionary->commands[i]] = i;
     recode->tables.maps = recode->list;
     recode->source =
         (struct lap_dec_source){.blob = read_blob, .struct_id = struct_id, .keeps_empty = true, .user = recode};
@@ -114,12 +116,8 @@ static void see_value(void *user, const struct lap_place *place, const struct la
 
 enum lap_status recode_number(const struct recode *recode, uint32_t command, uint32_t *out)
 {
-    for (uint32_t i = 1; i < recode->dictionary->command_count; i++)
-        if (lap_dictionary_command(recode->dictionary, i) == command) {
-            *out = i;
-            return LAP_OK;
-        }
-    return lap_fail(LAP_ERROR_UNSUPPORTED, "its dictionary has no %s", gen_command_names[command]);
+    *out = recode->command_numbers[command];
+    return *out ? LAP_OK : lap_fail(LAP_ERROR_UNSUPPORTED, "its dictionary has no %s", gen_command_names[command]);
 }
 
 void recode_know_all(struct recode *recode, uint32_t command, const void *args)
@@ -142,7 +140,8 @@ enum lap_status recode_status(const struct recode *recode)
 
 static enum lap_status encode(struct recode *recode, uint32_t command, const void *args)
 {
-    recode_know_all(recode, command, args);
+    if (!recode->knows_all)
+        recode_know_all(recode, command, args);
     if (!gen_recode(&recode->enc, command, args))
         return lap_fail(LAP_ERROR_UNSUPPORTED, "this build does not know %s", gen_command_names[command]);
     return recode_status(recode);

@@ -23,6 +23,7 @@ struct recode_blob {
     const uint8_t *data; /* of the reader */
     size_t bytes;
     uint64_t number;
+    bool used; /* it was encoded as this blob */
 };
 
 struct recode {
@@ -35,10 +36,11 @@ struct recode {
     struct lap_object_tables tables;
     struct lap_arena arena;
     struct lap_enc enc;
+    bool knows_all;            /* recode_know was called for all handles: encoding looks for none */
     struct recode_blob *blobs; /* that were decoded since recode_forget */
     size_t blob_count, blob_capacity;
     enum lap_status status; /* latched */
-    uint32_t struct_numbers[GEN_STRUCT_COUNT];
+    uint32_t struct_numbers[GEN_STRUCT_COUNT], command_numbers[GEN_COMMAND_COUNT];
 };
 
 void recode_init(struct recode *recode, const struct lap_dictionary *dictionary);

@@ -11,8 +11,8 @@
 #include "base/sandbox.h"
 #include "base/status.h"
 #include "codegen/support/texel_picture.h"
+#include "inspector/edit/experiments.h"
 #include "inspector/position/position.h"
-#include "replayer/core/experiments.h"
 
 struct replay_displays;
 struct replay_ignore_list;
@@ -71,11 +71,11 @@ struct replay_options {
     uint64_t last_frame;                /* stop after this frame; 0: all */
     uint64_t stop_at;                   /* stop behind the packet with this ticket; 0: at none */
     const char *read_list, *read_to; /* with stop_at: the list of contents to read then, and the output; NULL: none */
-    struct replay_experiments experiments; /* what is to be different from the trace */
-    bool list_objects;                     /* print those that live where the replay ends */
-    struct replay_reading *reading;        /* both, open; NULL: nothing is read */
-    struct replay_pictures pictures;       /* written where the replay ends; main.c makes its list */
-    unsigned threads;                      /* threads that play command buffers; 0: by the trace and the machine */
+    struct edit_experiments experiments; /* what is to be different from the trace */
+    bool list_objects;                   /* print those that live where the replay ends */
+    struct replay_reading *reading;      /* both, open; NULL: nothing is read */
+    struct replay_pictures pictures;     /* written where the replay ends; main.c makes its list */
+    unsigned threads;                    /* threads that play command buffers; 0: by the trace and the machine */
     uint64_t first_measured,
         warm_up; /* measured frames begin so many (warm_up) behind the first one; first_measured 0: frame 1 */
     uint64_t wait_limit_ms;   /* for the device (wait.h); 0: the default */

@@ -28,6 +28,7 @@
 #include "trace/reader.h"
 
 struct lap_block;       /* codegen/support/block.h */
+struct replay_program;  /* replayer/vm/program.h */
 struct trace_analysis;  /* inspector/analysis/trace_analysis.h */
 struct replay_check;    /* verify.h: the checks of --verify */
 struct replay_aliases;  /* alias_groups.h: which objects share memory */
@@ -101,6 +102,7 @@ struct replay {
     struct replay_options options;
     const struct lap_log *log;
     struct lap_reader *reader;
+    struct replay_program *program;    /* of the reader: vm/program.h; NULL: it is a trace */
     struct lap_edits *edits;           /* of the reader: experiments.h; NULL: the trace is as it was recorded */
     struct lap_dictionary *dictionary; /* codegen/support/dictionary.h */
     struct replay_position at;

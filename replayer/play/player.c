@@ -27,6 +27,7 @@
 #include "replayer/sync/wait.h"
 #include "replayer/verify/contents.h"
 #include "replayer/verify/verify.h"
+#include "replayer/vm/program.h"
 #include "trace/info.h"
 
 #define ARENA_LIMIT_BYTES ((size_t)1 << 30) /* the decoded arguments of one packet */
@@ -151,11 +152,26 @@ static enum lap_status open_loader(struct replay *r)
     return LAP_OK;
 }
 
+static enum lap_status edit(struct replay *r, const struct lap_reader_options *options)
+{
+    struct edit_work work = {.wanted = &r->options.experiments,
+                             .log = r->log,
+                             .last_frame = r->options.last_frame,
+                             .after = &r->options.pictures.after,
+                             .pictures = r->options.pictures.list,
+                             .reader = r->reader};
+    enum lap_status status = edit_experiments_apply(&work, options);
+
+    r->reader = work.reader;
+    r->edits = work.edits;
+    return status;
+}
+
 enum lap_status replay_open(struct replay *r, const struct replay_options *options, const struct lap_log *log)
 {
     const struct lap_reader_options reader_options = {.ahead_bytes = options->ahead_bytes,
                                                       .trusts_blobs = !options->verify};
-    bool edits = replay_experiments_are_wanted(options);
+    bool edits = edit_experiments_are_wanted(&options->experiments) || options->pictures.after.count;
     enum lap_status status;
 
     memset(r, 0, sizeof *r);
@@ -166,9 +182,11 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     r->source =
         (struct lap_dec_source){.blob = source_blob, .handle = source_handle, .struct_id = source_struct_id, .user = r};
     replay_tables_attach(r);
-    status = lap_reader_open(options->file, edits ? NULL : &reader_options, &r->reader);
+    status = replay_is_program(options->file)
+                 ? replay_program_open(options->file, &r->program, &r->reader)
+                 : lap_reader_open(options->file, edits ? NULL : &reader_options, &r->reader);
     if (status == LAP_OK && edits)
-        status = replay_experiments_apply(r, &reader_options);
+        status = edit(r, &reader_options);
     if (status != LAP_OK)
         return status;
     r->options.writes_all_images = lap_info_flag(lap_reader_summary(r->reader)->info, "trimmed_contents");
@@ -218,6 +236,7 @@ bool replay_close(struct replay *r)
     replay_reference_check_finish(r);
     lap_reader_close(&r->reader);
     lap_edits_destroy(&r->edits);
+    replay_program_close(&r->program);
     /* The loader stays loaded: drivers leave thread-local data that outlives their instances. */
     memset(r, 0, sizeof *r);
     return finishes;

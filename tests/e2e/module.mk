@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-E2E_TOOLS := $(BUILD)/tests/bin/break-check $(BUILD)/tests/bin/recode-check $(BUILD)/tests/bin/memory-check $(BUILD)/tests/bin/blocks-check $(BUILD)/tests/bin/old-kernel $(BUILD)/tests/bin/x-keys $(if $(XDG_SHELL),$(BUILD)/tests/bin/compositor)
+E2E_TOOLS := $(BUILD)/tests/bin/break-check $(BUILD)/tests/bin/recode-check $(BUILD)/tests/bin/memory-check $(BUILD)/tests/bin/blocks-check $(BUILD)/tests/bin/vm-check $(BUILD)/tests/bin/old-kernel $(BUILD)/tests/bin/x-keys $(if $(XDG_SHELL),$(BUILD)/tests/bin/compositor)
 
 $(BUILD)/tests/bin/break-check: $(BUILD)/obj/tests/e2e/break_check.o $(COMMON)
 	@mkdir -p $(@D)
@@ -20,6 +20,11 @@ $(BUILD)/tests/bin/blocks-check: $(BUILD)/obj/tests/e2e/blocks_check.o $(COMMON)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS) $(APP_LIBS)
+
+$(BUILD)/tests/bin/vm-check: $(BUILD)/obj/tests/e2e/vm_check.o $(COMMON) $(INSPECTOR)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
 
 $(BUILD)/tests/bin/old-kernel: $(BUILD)/obj/tests/e2e/old_kernel.o
 	@mkdir -p $(@D)
@@ -44,4 +49,4 @@ $(BUILD)/tests/bin/compositor: $(BUILD)/obj/tests/e2e/compositor.o $(XDG_SHELL)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $^ -lwayland-server
 
--include $(BUILD)/obj/tests/e2e/x_keys.d $(BUILD)/obj/tests/e2e/compositor.d $(BUILD)/obj/tests/e2e/old_kernel.d $(BUILD)/obj/tests/e2e/break_check.d $(BUILD)/obj/tests/e2e/recode_check.d $(BUILD)/obj/tests/e2e/memory_check.d $(BUILD)/obj/tests/e2e/blocks_check.d
+-include $(BUILD)/obj/tests/e2e/x_keys.d $(BUILD)/obj/tests/e2e/compositor.d $(BUILD)/obj/tests/e2e/old_kernel.d $(BUILD)/obj/tests/e2e/break_check.d $(BUILD)/obj/tests/e2e/recode_check.d $(BUILD)/obj/tests/e2e/memory_check.d $(BUILD)/obj/tests/e2e/blocks_check.d $(BUILD)/obj/tests/e2e/vm_check.d

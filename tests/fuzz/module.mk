@@ -20,7 +20,7 @@ fuzz-built: $(if $(FUZZ_TARGET),$(BUILD)/targets/$(FUZZ_TARGET),$(FUZZ_PROGRAMS)
 		$(FUZZ_ARGUMENTS) $(or $(FUZZ_TARGET),$(FUZZ_NAMES))
 
 # What each is about; --gc-sections does not take away the counters of code that is not used.
-$(addprefix $(BUILD)/targets/,decoder edit print trim): $(TOOL_COMMON) $(INSPECTOR)
+$(addprefix $(BUILD)/targets/,decoder edit print program trim): $(TOOL_COMMON) $(INSPECTOR)
 $(BUILD)/targets/trim: $(SLICE)
 $(BUILD)/targets/route: $(call object,server/route.c server/routes.c)
 $(addprefix $(BUILD)/targets/,settings): $(REPLAYER) $(call object,layer/core/options.c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* shader_file: reads the code of a shader from a file, or lets glslangValidator compile it. Before the sandbox. */
-#ifndef LAP_REPLAYER_CORE_SHADER_FILE_H
-#define LAP_REPLAYER_CORE_SHADER_FILE_H
+#ifndef LAP_INSPECTOR_SHADER_FILE_H
+#define LAP_INSPECTOR_SHADER_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +10,6 @@
 
 /* A file whose name ends with a stage (.vert, .frag.glsl, …) is GLSL, any other one SPIR-V. free(*out_words). What
  * glslangValidator says goes to stderr. LAP_ERROR_ARGUMENT, with a sentence: there is no code to be had. */
-enum lap_status replay_shader_file_read(const char *path, uint32_t **out_words, size_t *out_bytes) LAP_MUST_CHECK;
+enum lap_status edit_shader_file_read(const char *path, uint32_t **out_words, size_t *out_bytes) LAP_MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "replayer/core/shader_file.h"
+#include "inspector/edit/shader_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +91,7 @@ static enum lap_status compile(const char *path, int fd)
                : lap_fail(LAP_ERROR_ARGUMENT, "glslangValidator does not compile %s", path);
 }
 
-enum lap_status replay_shader_file_read(const char *path, uint32_t **out_words, size_t *out_bytes)
+enum lap_status edit_shader_file_read(const char *path, uint32_t **out_words, size_t *out_bytes)
 {
     bool glsl = is_glsl(path);
     int fd = glsl ? memfd_create("shader", MFD_CLOEXEC) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

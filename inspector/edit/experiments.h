@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * experiments: what a user wants to be different from the trace. All of it becomes edits (trace/edits.h) before
+ * anything plays, so a replay sees an ordinary trace. One thread.
+ */
+#ifndef LAP_INSPECTOR_EXPERIMENTS_H
+#define LAP_INSPECTOR_EXPERIMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "inspector/edit/replace_shader.h"
+#include "inspector/position/position.h"
+#include "inspector/state/picture_list.h"
+#include "trace/edits.h"
+#include "trace/reader.h"
+
+struct edit_positions {
+    struct position *at;
+    size_t count, capacity;
+};
+
+struct edit_experiments {
+    struct edit_positions skip, only; /* inspector/edit/leave_out.h */
+    bool has_most_draws;
+    uint64_t most_draws;
+    bool wireframe, null_fragment, tiny_viewport; /* inspector/edit/fixed_state.h, shader_code.h */
+    struct replaced_shader *shaders;              /* inspector/edit/replace_shader.h; the words are ours */
+    size_t shader_count, shader_capacity;
+};
+
+/* A trace that is changed, and what is said meanwhile. */
+struct edit_work {
+    const struct edit_experiments *wanted;
+    const struct lap_log *log;
+    uint64_t last_frame;           /* that is played; 0: all are */
+    struct position *after;        /* count 0, or where the trace ends, with pictures to take (inspector/edit/after.h):
+                                      becomes exact */
+    struct picture_list *pictures; /* with `after`: gets them */
+    struct lap_reader *reader;     /* is given for the reader of the edited trace */
+    struct lap_edits *edits;       /* of that; NULL at first. Destroyed behind the reader */
+};
+
+/* Adds positions with commas between them. LAP_ERROR_ARGUMENT with a sentence, LAP_ERROR_MEMORY. */
+enum lap_status edit_positions_parse(const char *text, struct edit_positions *out) LAP_MUST_CHECK;
+
+/* Adds HASH=FILE, and reads the file. */
+enum lap_status edit_experiments_parse_shader(const char *text, struct edit_experiments *out) LAP_MUST_CHECK;
+/* Lets SPIRV-Tools look at the code of all files. LAP_ERROR_ARGUMENT: it is invalid. */
+enum lap_status edit_experiments_judge(const struct edit_experiments *experiments,
+                                       enum lap_status (*judge)(const uint32_t *words,
+                                                                size_t word_count)) LAP_MUST_CHECK;
+
+void edit_experiments_finish(struct edit_experiments *experiments);
+
+bool edit_experiments_are_wanted(const struct edit_experiments *experiments);
+
+/* Makes the edits. work->reader, which does not read ahead, is given for one with these options. Says what is
+ * different. LAP_ERROR_ARGUMENT: something of it can't be had from this trace; others are the reader's. */
+enum lap_status edit_experiments_apply(struct edit_work *work, const struct lap_reader_options *options) LAP_MUST_CHECK;
+
+#endif
