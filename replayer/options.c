@@ -50,6 +50,7 @@ enum id {
     OPTION_NULL_FRAGMENT,
     OPTION_TINY_VIEWPORT,
     OPTION_REPLACE_SHADER,
+    OPTION_RESOURCES,
     OPTION_THREADS,
     OPTION_MEASURE,
     OPTION_ADDRESSES,
@@ -129,6 +130,9 @@ static const struct {
     [OPTION_TINY_VIEWPORT] = {"--tiny-viewport", NULL, "viewports and scissors are one pixel"},
     [OPTION_REPLACE_SHADER] = {"--replace-shader", "HASH=FILE",
                                "SPIR-V or GLSL for the shader whose code lapilli print shows with this hash"},
+    [OPTION_RESOURCES] = {"--resources", "FROM",
+                          "of a replay program: the folder with the resources that it lacks, or fd:N, a socket "
+                          "(docs/vm.md)"},
     [OPTION_THREADS] = {"--threads", "N|all",
                         "how many threads play command buffers; default: all processors if the program had several"},
     [OPTION_MEASURE] = {"--measure", "[FILE.json]",
@@ -166,7 +170,7 @@ static const struct {
 void replay_options_help(void)
 {
     puts("Usage: lapilli-replay [options] FILE\n       lapilli-replay [options] --listen ADDRESS\n\n"
-         "Plays a trace on a GPU of this machine.\n");
+         "Plays a trace, or a replay program, on a GPU of this machine.\n");
     for (int i = 0; i < OPTION_COUNT; i++) {
         char left[40];
         snprintf(left, sizeof left, "%s%s%s", options_table[i].name,
@@ -476,6 +480,9 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         break;
     case OPTION_REPLACE_SHADER:
         return edit_experiments_parse_shader(value, &out->experiments);
+    case OPTION_RESOURCES:
+        out->resources = value;
+        break;
     case OPTION_THREADS:
         return parse_threads(value, out);
     case OPTION_MEASURE:

@@ -38,6 +38,7 @@ static const char help[] =
     "  lapilli mcp FILE                 answer an assistant's questions (Model Context Protocol)\n"
     "  lapilli trim FILE -o NEW         some frames of a trace, with what they need\n"
     "  lapilli compile FILE -o PROG     a replay program of a trace\n"
+    "  lapilli run PROG                 play one, here or on another machine\n"
     "  lapilli disasm PROG              a replay program as text\n"
     "  lapilli asm TEXT -o PROG         and back\n"
     "  lapilli repair FILE              end a trace that its program could not end\n"

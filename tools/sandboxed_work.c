@@ -12,15 +12,16 @@
 #include "tools/tool.h"
 
 /* The child's work. */
-static int do_work(const char *program, enum lap_sandbox_wish wish, int (*work)(void *argument), void *argument,
-                   pid_t parent)
+static int do_work(const char *program, enum lap_sandbox_wish wish, const char *folder, int (*work)(void *argument),
+                   void *argument, pid_t parent)
 {
+    const struct lap_sandbox_options wanted = {.folders = &folder, .folder_count = folder ? 1 : 0};
     struct lap_sandbox sandbox;
 
     if (!lap_tool_end_with(parent))
         return LAP_TOOL_FAILED;
     if (wish != LAP_SANDBOX_WISH_OFF) {
-        lap_sandbox_enter(&(struct lap_sandbox_options){.folders = NULL}, &sandbox);
+        lap_sandbox_enter(&wanted, &sandbox);
         if (wish == LAP_SANDBOX_WISH_ON && sandbox.state != LAP_SANDBOX_ON) {
             fprintf(stderr, "%s: --sandbox=on can't be had: %s\n", program, sandbox.lack);
             return LAP_TOOL_FAILED;
@@ -47,13 +48,19 @@ static int wait_for(const char *program, pid_t child)
 
 int lap_sandboxed_work(const char *program, enum lap_sandbox_wish wish, int (*work)(void *argument), void *argument)
 {
+    return lap_sandboxed_work_in(program, wish, NULL, work, argument);
+}
+
+int lap_sandboxed_work_in(const char *program, enum lap_sandbox_wish wish, const char *folder,
+                          int (*work)(void *argument), void *argument)
+{
     pid_t child, parent = getpid();
 
     (void)signal(SIGCHLD, SIG_DFL); /* with SIG_IGN, waitpid would find no child */
     fflush(NULL);                   /* otherwise both processes write the buffered output */
     child = fork();
     if (child == 0)
-        exit(do_work(program, wish, work, argument, parent));
+        exit(do_work(program, wish, folder, work, argument, parent));
     if (child > 0)
         return wait_for(program, child);
     fprintf(stderr, "%s: no process can be made: %s\n", program, strerror(errno));

@@ -12,5 +12,8 @@
  * `program` in front, where the process or sandbox can't be created or the process dies. The child ends with the
  * parent. */
 int lap_sandboxed_work(const char *program, enum lap_sandbox_wish wish, int (*work)(void *argument), void *argument);
+/* The same, and the child may create, write and remove files in a folder. */
+int lap_sandboxed_work_in(const char *program, enum lap_sandbox_wish wish, const char *folder,
+                          int (*work)(void *argument), void *argument);
 
 #endif

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/sandbox.h"
 #include "inspector/edit/experiments.h"
 #include "inspector/program/build.h"
@@ -24,6 +25,7 @@
 #include "tools/whole_file.h"
 #include "trace/reader.h"
 #include "vm/program_file.h"
+#include "vm/resources.h"
 #include "vm/verify.h"
 
 #define PROGRAM "lapilli-compile"
@@ -35,6 +37,8 @@ static const char help[] =
     "\n"
     "  -o, --output PROG  the program; it must not exist\n"
     "  --frames A-B       end behind frame B; what comes before frame A is the initial part. Also A, A- and -B\n"
+    "  --resources DIR    put the bytes of textures, meshes and shaders into this folder, a file for each, and not into\n"
+    "                     the program; what is there stays. Created if missing\n"
     "  --no-resources     without the bytes of textures, meshes and shaders, which lapilli replay gets from elsewhere\n"
     "  --skip P,…         leave out draws, dispatches, ray traces and transfers, as lapilli replay does; so do the\n"
     "                     next ones\n"
@@ -58,6 +62,7 @@ static const char help[] =
 
 enum {
     OPTION_FRAMES = 256,
+    OPTION_RESOURCES,
     OPTION_NO_RESOURCES,
     OPTION_SKIP,
     OPTION_ONLY,
@@ -73,6 +78,7 @@ enum {
 
 struct job {
     const char *from, *to;
+    const char *folder; /* for the resources; NULL: the program has them */
     struct whole_file new;
     uint64_t first_frame, last_frame; /* 0: no part was asked for */
     struct edit_experiments experiments;
@@ -98,14 +104,41 @@ static void say(const struct job *job, const struct lap_vm_program *program, con
     }
 }
 
+static enum lap_status fill_folder(const struct job *job, const struct lap_vm_program *program,
+                                   const struct lap_vm_resource_bytes *bytes)
+{
+    struct lap_vm_folder *folder = NULL;
+    enum lap_status status = lap_vm_folder_open(job->folder, UINT64_MAX, &folder);
+
+    for (size_t i = 0; status == LAP_OK && i < program->resource_count; i++) {
+        const uint8_t *data;
+        uint8_t *packed = NULL;
+        size_t count;
+
+        if (lap_vm_folder_has(folder, &program->resources[i]))
+            continue;
+        status = bytes->get(bytes->user, i, &data);
+        if (status == LAP_OK)
+            status = lap_vm_resource_pack(data, program->resources[i].bytes, &packed, &count);
+        if (status == LAP_OK)
+            status = lap_vm_folder_put(folder, &program->resources[i], packed, count);
+        free(packed);
+    }
+    lap_vm_folder_close(&folder);
+    return status;
+}
+
 static enum lap_status write_program(const struct job *job, struct program_build *build)
 {
     struct lap_vm_resource_bytes bytes = program_build_resources(build);
     enum lap_status status =
         lap_vm_verify(program_built(build), UINT64_MAX); /* it is our own: a fault of the builder */
 
-    return status == LAP_OK ? lap_vm_program_write(program_built(build), job->no_resources ? NULL : &bytes, job->new.fd)
-                            : status;
+    if (status == LAP_OK && job->folder)
+        status = fill_folder(job, program_built(build), &bytes);
+    if (status != LAP_OK)
+        return status;
+    return lap_vm_program_write(program_built(build), job->no_resources || job->folder ? NULL : &bytes, job->new.fd);
 }
 
 static enum lap_status find_part(const struct job *job, const struct lap_reader *trace,
@@ -178,11 +211,11 @@ static int run(struct job *job)
 {
     int code;
 
-    if (whole_file_open(&job->new, job->to) != LAP_OK) {
+    if ((job->folder && lap_folder_make(job->folder) != LAP_OK) || whole_file_open(&job->new, job->to) != LAP_OK) {
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
         return LAP_TOOL_FAILED;
     }
-    code = lap_sandboxed_work(PROGRAM, job->sandbox, compile, job);
+    code = lap_sandboxed_work_in(PROGRAM, job->sandbox, job->folder, compile, job);
     if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE) {
         whole_file_drop(&job->new);
     } else if (whole_file_keep(&job->new) != LAP_OK) {
@@ -240,6 +273,7 @@ static int parse(int argc, char **argv, struct job *job)
 {
     static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
                                           {"frames", required_argument, NULL, OPTION_FRAMES},
+                                          {"resources", required_argument, NULL, OPTION_RESOURCES},
                                           {"no-resources", no_argument, NULL, OPTION_NO_RESOURCES},
                                           {"skip", required_argument, NULL, OPTION_SKIP},
                                           {"only", required_argument, NULL, OPTION_ONLY},
@@ -263,6 +297,9 @@ static int parse(int argc, char **argv, struct job *job)
         case OPTION_FRAMES:
             if (!lap_tool_frames(optarg, &job->first_frame, &job->last_frame))
                 return usage("--frames takes A-B, A, A- or -B");
+            break;
+        case OPTION_RESOURCES:
+            job->folder = optarg;
             break;
         case OPTION_NO_RESOURCES:
             job->no_resources = true;

@@ -36,6 +36,7 @@ enum lap_role {
     LAP_ROLE_TRACE,   /* a process streams its trace: trace/send.h */
     LAP_ROLE_OBEY,    /* the same process takes commands and answers: trace/command.h */
     LAP_ROLE_COMMAND, /* a client gives commands to processes */
+    LAP_ROLE_RUN,     /* a client wants replay programs played: vm/frame.h */
     LAP_ROLE_COUNT
 };
 

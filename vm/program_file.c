@@ -11,11 +11,11 @@
 
 #include "trace/bytes.h"
 #include "trace/hash.h"
+#include "vm/resources.h"
 
 #define VERSION        1u
 #define HEAD_BYTES     40u
 #define SECTION_BYTES  32u
-#define LEVEL          9
 #define STORED_BYTES   24u
 #define RESOURCE_BYTES 24u
 #define LABEL_BYTES    24u
@@ -154,23 +154,15 @@ static enum lap_status put(int fd, const void *data, size_t bytes, uint64_t *at)
 static enum lap_status put_packed(int fd, const uint8_t *data, size_t bytes, uint64_t *at, size_t *out_stored,
                                   uint64_t *out_hash)
 {
-    size_t room = ZSTD_compressBound(bytes), packed;
-    uint8_t *to = malloc(room ? room : 1);
-    enum lap_status status;
+    uint8_t *packed;
+    enum lap_status status = lap_vm_resource_pack(data, bytes, &packed, out_stored);
 
-    if (!to)
-        return lap_fail(LAP_ERROR_MEMORY, "no memory to write the program");
-    packed = ZSTD_compress(to, room, data, bytes, LEVEL);
-    if (ZSTD_isError(packed) || packed >= bytes) {
-        packed = bytes;
-        if (bytes)
-            memcpy(to, data, bytes);
-    }
-    *out_stored = packed;
+    if (status != LAP_OK)
+        return status;
     if (out_hash)
-        *out_hash = lap_hash64(to, packed);
-    status = put(fd, to, packed, at);
-    free(to);
+        *out_hash = lap_hash64(packed, *out_stored);
+    status = put(fd, packed, *out_stored, at);
+    free(packed);
     return status;
 }
 
@@ -444,18 +436,72 @@ bool lap_vm_program_has(const struct lap_vm_program *program, size_t number)
     return owned && (owned->stored[number].bytes || !program->resources[number].bytes);
 }
 
-enum lap_status lap_vm_program_get(const struct lap_vm_program *program, int fd, size_t number, uint8_t *to)
+enum lap_status lap_vm_program_get_packed(const struct lap_vm_program *program, int fd, size_t number, uint8_t **out,
+                                          size_t *out_bytes)
 {
     const struct owned *owned = program->owned;
-    const struct lap_vm_resource *resource = &program->resources[number];
-    uint64_t hash[2];
-    enum lap_status status =
-        get_packed(fd, owned->stored[number].offset, owned->stored[number].bytes, to, resource->bytes, NULL);
+    size_t bytes = owned->stored[number].bytes;
+    enum lap_status status;
+
+    *out = malloc(bytes + 1);
+    if (!*out)
+        return lap_fail(LAP_ERROR_MEMORY, "no memory for a resource of %zu bytes", bytes);
+    *out_bytes = bytes;
+    status = get(fd, *out, bytes, owned->stored[number].offset);
+    if (status != LAP_OK) {
+        free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+enum lap_status lap_vm_program_get(const struct lap_vm_program *program, int fd, size_t number, uint8_t *to)
+{
+    uint8_t *packed;
+    size_t bytes;
+    enum lap_status status = lap_vm_program_get_packed(program, fd, number, &packed, &bytes);
 
     if (status != LAP_OK)
         return status;
-    lap_hash128(to, resource->bytes, hash);
-    if (hash[0] != resource->hash[0] || hash[1] != resource->hash[1])
-        return damaged("a resource has other bytes than its hash says");
-    return LAP_OK;
+    status = lap_vm_resource_unpack(&program->resources[number], packed, bytes, to);
+    free(packed);
+    return status == LAP_ERROR_FORMAT ? lap_fail_context(status, "the program is damaged") : status;
+}
+
+enum lap_status lap_vm_program_strip(const struct lap_vm_program *program, int from, int to)
+{
+    uint8_t head[HEAD_BYTES + SECTIONS * SECTION_BYTES + 8];
+    struct stored *none = calloc(program->resource_count + 1, sizeof *none);
+    uint64_t at = sizeof head, begin = 0;
+    enum lap_status status =
+        none ? get(from, head, sizeof head, 0) : lap_fail(LAP_ERROR_MEMORY, "no memory to copy the program");
+
+    for (enum section i = 0; status == LAP_OK && i < SECTIONS; i++) {
+        uint8_t *entry = head + HEAD_BYTES + i * SECTION_BYTES, *packed = NULL;
+        uint64_t offset = lap_load_u64(entry), hash = lap_load_u64(entry + 24);
+        size_t bytes = lap_load_u64(entry + 8);
+        struct bytes section = {0};
+
+        lap_store_u64(entry, at);
+        if (i == STORED) {
+            add_section(&section, program, i, none);
+            status = section.failed ? lap_fail(LAP_ERROR_MEMORY, "no memory to copy the program")
+                                    : put_packed(to, section.data, section.count, &at, &bytes, &hash);
+        } else {
+            packed = malloc(bytes + 1);
+            status = packed ? get(from, packed, bytes, offset)
+                            : lap_fail(LAP_ERROR_MEMORY, "no memory to copy the program");
+            if (status == LAP_OK)
+                status = put(to, packed, bytes, &at);
+        }
+        lap_store_u64(entry + 8, bytes);
+        lap_store_u64(entry + 24, hash);
+        free(packed);
+        free(section.data);
+    }
+    lap_store_u64(head + sizeof head - 8, lap_hash64(head, sizeof head - 8));
+    if (status == LAP_OK)
+        status = put(to, head, sizeof head, &begin);
+    free(none);
+    return status;
 }

@@ -29,10 +29,17 @@ enum lap_status lap_vm_program_write(const struct lap_vm_program *program, const
 enum lap_status lap_vm_program_read(int fd, struct lap_vm_program *out) LAP_MUST_CHECK;
 void lap_vm_program_release(struct lap_vm_program *program); /* one that was read, or a zeroed one */
 
-/* Of a program that was read from fd: whether the file has this resource; and its bytes, `to` with room for them.
- * LAP_ERROR_FORMAT: others than the hash says. */
+/* Of a program that was read from fd: whether the file has this resource; its bytes, `to` with room for them
+ * (LAP_ERROR_FORMAT: others than the hash says); and as they are in the file, packed (vm/resources.h), the caller's to
+ * free. */
 bool lap_vm_program_has(const struct lap_vm_program *program, size_t number);
 enum lap_status lap_vm_program_get(const struct lap_vm_program *program, int fd, size_t number,
                                    uint8_t *to) LAP_MUST_CHECK;
+enum lap_status lap_vm_program_get_packed(const struct lap_vm_program *program, int fd, size_t number, uint8_t **out,
+                                          size_t *out_bytes) LAP_MUST_CHECK;
+
+/* Copies a program that was read from `from`, without the bytes of resources, to an open, empty file. LAP_ERROR_IO,
+ * LAP_ERROR_MEMORY, LAP_ERROR_FORMAT. */
+enum lap_status lap_vm_program_strip(const struct lap_vm_program *program, int from, int to) LAP_MUST_CHECK;
 
 #endif

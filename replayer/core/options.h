@@ -71,6 +71,7 @@ struct replay_options {
     uint64_t last_frame;                /* stop after this frame; 0: all */
     uint64_t stop_at;                   /* stop behind the packet with this ticket; 0: at none */
     const char *read_list, *read_to; /* with stop_at: the list of contents to read then, and the output; NULL: none */
+    const char *resources; /* of a replay program, where those are that its file lacks (replayer/vm/resources.h) */
     struct edit_experiments experiments; /* what is to be different from the trace */
     bool list_objects;                   /* print those that live where the replay ends */
     struct replay_reading *reading;      /* both, open; NULL: nothing is read */

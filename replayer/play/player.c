@@ -171,7 +171,7 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
 {
     const struct lap_reader_options reader_options = {.ahead_bytes = options->ahead_bytes,
                                                       .trusts_blobs = !options->verify};
-    bool edits = edit_experiments_are_wanted(&options->experiments) || options->pictures.after.count;
+    bool is_program, edits = edit_experiments_are_wanted(&options->experiments) || options->pictures.after.count;
     enum lap_status status;
 
     memset(r, 0, sizeof *r);
@@ -182,8 +182,11 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     r->source =
         (struct lap_dec_source){.blob = source_blob, .handle = source_handle, .struct_id = source_struct_id, .user = r};
     replay_tables_attach(r);
-    status = replay_is_program(options->file)
-                 ? replay_program_open(options->file, &r->program, &r->reader)
+    is_program = replay_is_program(options->file);
+    if (options->resources && !is_program)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--resources is for replay programs, and %s is none", options->file);
+    status = is_program
+                 ? replay_program_open(options->file, options->resources, &r->program, &r->reader)
                  : lap_reader_open(options->file, edits ? NULL : &reader_options, &r->reader);
     if (status == LAP_OK && edits)
         status = edit(r, &reader_options);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "inspector/program/packets.h"
+#include "replayer/vm/resources.h"
 #include "vm/program_file.h"
 #include "vm/verify.h"
 
@@ -25,6 +26,7 @@ struct cached {
 
 struct replay_program {
     int fd;
+    struct replay_resources resources; /* that the file lacks */
     struct lap_vm_program program;
     struct program_packets *packets;
     struct cached *cached; /* [resource] */
@@ -79,13 +81,13 @@ static enum lap_status bring(struct replay_program *p, struct cached *one)
     uint64_t bytes = p->program.resources[one->number].bytes;
     enum lap_status status;
 
-    if (!lap_vm_program_has(&p->program, one->number))
-        return lap_fail(LAP_ERROR_FORMAT, "resource %" PRIu32 " is not in the program", one->number);
     make_room(p, bytes);
     one->data = bytes < LAP_BLOB_MAX_BYTES ? malloc(bytes + 1) : NULL;
     if (!one->data)
         return lap_fail(LAP_ERROR_MEMORY, "no memory for a resource of %" PRIu64 " bytes", bytes);
-    status = lap_vm_program_get(&p->program, p->fd, one->number, one->data);
+    status = lap_vm_program_has(&p->program, one->number)
+                 ? lap_vm_program_get(&p->program, p->fd, one->number, one->data)
+                 : replay_resources_get(&p->resources, &p->program, one->number, one->data);
     if (status != LAP_OK) {
         free(one->data);
         one->data = NULL;
@@ -121,11 +123,13 @@ static void advance(void *user)
 
 /* ---- opening ---- */
 
-static enum lap_status load(struct replay_program *p, const char *path)
+static enum lap_status load(struct replay_program *p, const char *path, const char *resources_from)
 {
     const struct program_resources resources = {get, advance, p};
-    enum lap_status status;
+    enum lap_status status = replay_resources_open(resources_from, &p->resources);
 
+    if (status != LAP_OK)
+        return status;
     p->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (p->fd < 0)
         return lap_fail(LAP_ERROR_IO, "can't open it: %s", strerror(errno));
@@ -137,10 +141,11 @@ static enum lap_status load(struct replay_program *p, const char *path)
         status = p->cached ? program_packets_create(&p->program, &resources, &p->packets)
                            : lap_fail(LAP_ERROR_MEMORY, "out of memory");
     }
-    return status;
+    return status == LAP_OK ? replay_resources_announce(&p->resources, &p->program) : status;
 }
 
-enum lap_status replay_program_open(const char *path, struct replay_program **out, struct lap_reader **out_reader)
+enum lap_status replay_program_open(const char *path, const char *resources, struct replay_program **out,
+                                    struct lap_reader **out_reader)
 {
     struct replay_program *p = *out = calloc(1, sizeof *p);
     enum lap_status status;
@@ -148,7 +153,8 @@ enum lap_status replay_program_open(const char *path, struct replay_program **ou
     *out_reader = NULL;
     if (!p)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    status = load(p, path);
+    p->fd = -1;
+    status = load(p, path, resources);
     if (status == LAP_OK)
         status = lap_reader_open_made(program_packets_maker(p->packets), out_reader);
     if (status != LAP_OK) {
@@ -169,6 +175,7 @@ void replay_program_close(struct replay_program **program)
         free(p->cached[i].data);
     free(p->cached);
     lap_vm_program_release(&p->program);
+    replay_resources_close(&p->resources);
     if (p->fd >= 0)
         close(p->fd);
     free(p);

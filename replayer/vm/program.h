@@ -16,9 +16,10 @@ struct replay_program;
 /* Whether a file begins as a program does. */
 bool replay_is_program(const char *path);
 
-/* Reads and verifies a program. *out_reader gives its packets, and closes before the program. LAP_ERROR_FORMAT,
+/* Reads and verifies a program. resources: where those are that its file lacks, as replay_resources_open takes it.
+ * *out_reader gives its packets, and closes before the program. LAP_ERROR_FORMAT,
  * LAP_ERROR_IO, LAP_ERROR_MEMORY, and LAP_ERROR_UNSUPPORTED in 32-bit builds leave both NULL. */
-enum lap_status replay_program_open(const char *path, struct replay_program **out,
+enum lap_status replay_program_open(const char *path, const char *resources, struct replay_program **out,
                                     struct lap_reader **out_reader) LAP_MUST_CHECK;
 void replay_program_close(struct replay_program **program); /* also for NULL */
 

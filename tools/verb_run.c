@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lapilli-run: plays replay programs (docs/vm.md), here or on another machine, and plays those of others.
+ *
+ * Here, too, a process plays the device (tools/run_device.h), so that both ways are one. The owner's side
+ * (tools/run_owner.h) is in a sandbox.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+#include "base/new_file.h"
+#include "tools/run_device.h"
+#include "tools/run_owner.h"
+#include "tools/tool.h"
+#include "trace/listener.h"
+#include "trace/send.h"
+
+#define PROGRAM          "lapilli-run"
+#define BATCH_BYTES      ((size_t)16 << 20)
+#define CACHE_MIB        4096u
+#define MOST_CONNECTIONS 16u
+
+static const char help[] =
+    "usage: lapilli run [options] PROG [options of lapilli replay]\n"
+    "       lapilli run --listen ADDRESS [options]\n"
+    "Plays a replay program (lapilli compile), here or on another machine; or plays those of others. What the replay\n"
+    "says is printed here, and its files come here.\n"
+    "\n"
+    "  --on ADDRESS       play where lapilli run --listen waits: unix:PATH, tcp://HOST:PORT\n"
+    "  --resources DIR    take the resources that PROG lacks from this folder (lapilli compile --resources)\n"
+    "  --posts FILE       write what the program posts, as lines of JSON\n"
+    "  --listen ADDRESS   wait for programs, and play them on this machine\n"
+    "  --cache DIR        with --listen: keep resources and programs in this folder, so that they are sent once\n"
+    "  --cache-size MIB   so much of them (default: 4096); what was used least recently goes\n"
+    "  --once             with --listen: end after one program\n"
+    "  --token-file FILE  the same secret on both sides; needed for addresses of other machines\n"
+    "  --sandbox HOW      on: end if the kernel has no full sandbox; off: use none; auto (default): use what the\n"
+    "                     kernel has (SECURITY.md)\n"
+    "  --quiet            print only errors, and what the replay says\n"
+    "  --help             this text\n"
+    "\n"
+    "Exit status: as lapilli replay; 1 also if the connection or a file is lost. With --listen: 0; 1 it can't listen;\n"
+    "2 wrong usage.\n";
+
+struct options {
+    const char *program, *on, *resources, *posts, *listen, *cache, *token_file;
+    const char *sandbox_text;
+    enum lap_sandbox_wish sandbox;
+    uint64_t cache_bytes;
+    bool once, quiet;
+    struct lap_address address;
+    struct lap_token token;
+    struct run_words words;
+    char replayer[PATH_MAX];
+};
+
+static int usage(const char *what)
+{
+    fprintf(stderr, PROGRAM ": %s. Try 'lapilli run --help'.\n", what);
+    return LAP_TOOL_USAGE;
+}
+
+/* ---- the command line ---- */
+
+enum {
+    OPTION_ON = 256,
+    OPTION_RESOURCES,
+    OPTION_POSTS,
+    OPTION_LISTEN,
+    OPTION_CACHE,
+    OPTION_CACHE_SIZE,
+    OPTION_ONCE,
+    OPTION_TOKEN,
+    OPTION_SANDBOX,
+    OPTION_QUIET
+};
+
+/* An exit status, or -1. */
+static int set(struct options *options, int option, const char *value)
+{
+    char *end;
+
+    switch (option) {
+    case OPTION_ON:
+        options->on = value;
+        return -1;
+    case OPTION_RESOURCES:
+        options->resources = value;
+        return -1;
+    case OPTION_POSTS:
+        options->posts = value;
+        return -1;
+    case OPTION_LISTEN:
+        options->listen = value;
+        return -1;
+    case OPTION_CACHE:
+        options->cache = value;
+        return -1;
+    case OPTION_CACHE_SIZE:
+        errno = 0;
+        options->cache_bytes = strtoull(value, &end, 10);
+        if (*value < '0' || *value > '9' || *end || errno || options->cache_bytes > UINT32_MAX)
+            return usage("--cache-size takes a number of MiB");
+        options->cache_bytes <<= 20;
+        return -1;
+    case OPTION_ONCE:
+        options->once = true;
+        return -1;
+    case OPTION_TOKEN:
+        options->token_file = value;
+        return -1;
+    case OPTION_SANDBOX:
+        options->sandbox_text = value;
+        return lap_sandbox_wish_parse(value, &options->sandbox) == LAP_OK ? -1 : usage(lap_error_message());
+    case OPTION_QUIET:
+        options->quiet = true;
+        return -1;
+    case 'h':
+        return lap_tool_help(PROGRAM, help);
+    default:
+        return usage("wrong usage");
+    }
+}
+
+/* An exit status, or -1. */
+static int check(struct options *options, int count, char **rest)
+{
+    if (options->listen) {
+        if (count || options->on || options->resources || options->posts)
+            return usage("--listen is for the programs of others, with --cache, --cache-size, --once and --token-file");
+        if (lap_address_parse(options->listen, &options->address) != LAP_OK)
+            return usage(lap_error_message());
+        if (options->token_file && lap_token_read(options->token_file, &options->token) != LAP_OK)
+            return usage(lap_error_message());
+        return options->address.local || options->token.count ? -1 : usage("other machines need --token-file");
+    }
+    if (!count)
+        return usage("a PROG is missing");
+    if (options->cache || options->once)
+        return usage("--cache and --once are for --listen");
+    if (options->token_file && !options->on)
+        return usage("--token-file is for --on and --listen");
+    options->program = rest[0];
+    if (run_words_parse((size_t)count - 1, rest + 1, &options->words) != LAP_OK)
+        return usage(lap_error_message());
+    if (options->quiet && run_words_add(&options->words, "--quiet") != LAP_OK)
+        return usage(lap_error_message());
+    return -1;
+}
+
+/* An exit status, or -1. */
+static int parse(int argc, char **argv, struct options *options)
+{
+    static const struct option longs[] = {{"on", required_argument, NULL, OPTION_ON},
+                                          {"resources", required_argument, NULL, OPTION_RESOURCES},
+                                          {"posts", required_argument, NULL, OPTION_POSTS},
+                                          {"listen", required_argument, NULL, OPTION_LISTEN},
+                                          {"cache", required_argument, NULL, OPTION_CACHE},
+                                          {"cache-size", required_argument, NULL, OPTION_CACHE_SIZE},
+                                          {"once", no_argument, NULL, OPTION_ONCE},
+                                          {"token-file", required_argument, NULL, OPTION_TOKEN},
+                                          {"sandbox", required_argument, NULL, OPTION_SANDBOX},
+                                          {"quiet", no_argument, NULL, OPTION_QUIET},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int option, code;
+
+    while ((option = getopt_long(argc, argv, "+h", longs, NULL)) != -1) {
+        code = set(options, option, optarg);
+        if (code >= 0)
+            return code;
+    }
+    return check(options, argc - optind, argv + optind);
+}
+
+/* ---- the device's side ---- */
+
+/* The process of one connection. Returns the exit status. */
+static int play(const struct options *options, int fd, int stop)
+{
+    struct run_device device = {.name = PROGRAM,
+                                .replayer = options->replayer,
+                                .sandbox = options->sandbox_text,
+                                .batch_bytes = BATCH_BYTES,
+                                .stop = stop,
+                                .quiet = options->quiet};
+    bool good;
+
+    /* It ends with its connection: then there is nothing left of it. */
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGTERM, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL);
+    if (options->cache && lap_vm_folder_open(options->cache, options->cache_bytes, &device.cache) != LAP_OK)
+        fprintf(stderr, PROGRAM ": there is no cache: %s\n", lap_error_message());
+    if (device.cache && options->cache_bytes / 2 < device.batch_bytes)
+        device.batch_bytes = (size_t)(options->cache_bytes / 2);
+    good = run_device_serve(&device, fd);
+    lap_vm_folder_close(&device.cache);
+    return good ? LAP_TOOL_OK : LAP_TOOL_FAILED;
+}
+
+static int greet_and_play(const struct options *options, int fd, int stop)
+{
+    struct lap_greeted from;
+
+    if (lap_greeting_answer(fd, &options->token, 1u << LAP_ROLE_RUN, &from) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": a connection was refused: %s\n", lap_error_message());
+        return LAP_TOOL_FAILED;
+    }
+    return play(options, fd, stop);
+}
+
+/* Takes notice of those that have ended. *code is the last one's. Returns how many are under way. */
+static unsigned collect(unsigned under_way, int *code, bool wait)
+{
+    int status;
+
+    while (under_way && waitpid(-1, &status, wait ? 0 : WNOHANG) > 0) {
+        *code = WIFEXITED(status) && WEXITSTATUS(status) == LAP_TOOL_OK ? LAP_TOOL_OK : LAP_TOOL_FAILED;
+        under_way--;
+    }
+    return under_way;
+}
+
+static int serve(const struct options *options, int listener, int signals, const sigset_t *before)
+{
+    unsigned under_way = 0, begun = 0;
+    int stop[2], code = LAP_TOOL_OK;
+
+    if (pipe2(stop, O_CLOEXEC) != 0) {
+        fprintf(stderr, PROGRAM ": no pipe can be made: %s\n", strerror(errno));
+        return LAP_TOOL_FAILED;
+    }
+    for (;;) {
+        bool takes = under_way < MOST_CONNECTIONS && !(options->once && begun);
+        struct pollfd wait[2] = {{.fd = signals, .events = POLLIN}, {.fd = takes ? listener : -1, .events = POLLIN}};
+        struct signalfd_siginfo signal;
+        int fd;
+
+        if (poll(wait, 2, -1) < 0)
+            continue;
+        if (wait[0].revents && read(signals, &signal, sizeof signal) == sizeof signal) {
+            if (signal.ssi_signo != SIGCHLD)
+                break;
+            under_way = collect(under_way, &code, false);
+            if (options->once && begun && !under_way)
+                break;
+        }
+        fd = wait[1].revents ? lap_listener_accept(listener) : -1;
+        if (fd < 0)
+            continue;
+        if (fork() == 0) {
+            close(stop[1]);
+            close(listener);
+            (void)sigprocmask(SIG_SETMASK, before, NULL);
+            _exit(greet_and_play(options, fd, stop[0]));
+        }
+        close(fd);
+        under_way++;
+        begun++;
+    }
+    close(stop[1]); /* ends what is under way */
+    (void)collect(under_way, &(int){0}, true);
+    close(stop[0]);
+    return options->once ? code : LAP_TOOL_OK;
+}
+
+static int listen_and_serve(struct options *options)
+{
+    char text[LAP_ADDRESS_TEXT_BYTES];
+    sigset_t all, before;
+    int listener, signals, code;
+
+    if (options->cache && lap_folder_make(options->cache) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        return LAP_TOOL_FAILED;
+    }
+    sigemptyset(&all);
+    sigaddset(&all, SIGINT);
+    sigaddset(&all, SIGTERM);
+    sigaddset(&all, SIGHUP);
+    sigaddset(&all, SIGCHLD);
+    (void)signal(SIGCHLD, SIG_DFL);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    signals = signalfd(-1, &all, SFD_CLOEXEC);
+    if (signals < 0 || lap_listener_open(&options->address, &listener) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", signals < 0 ? strerror(errno) : lap_error_message());
+        return LAP_TOOL_FAILED;
+    }
+    lap_address_text(&options->address, text);
+    if (!options->quiet)
+        fprintf(stderr, PROGRAM ": waits for programs at %s%s\n", text, options->token.count ? ", with a token" : "");
+    code = serve(options, listener, signals, &before);
+    close(listener);
+    close(signals);
+    lap_listener_remove(&options->address);
+    return code;
+}
+
+/* ---- the owner's side ---- */
+
+/* A process of ours that plays. */
+static int make_device(const struct options *options, pid_t *out_process)
+{
+    int both[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) != 0)
+        return -1;
+    *out_process = fork();
+    if (*out_process == 0) {
+        close(both[0]);
+        _exit(play(options, both[1], -1));
+    }
+    close(both[1]);
+    if (*out_process > 0)
+        return both[0];
+    close(both[0]);
+    return -1;
+}
+
+static int find_device(const struct options *options, pid_t *out_process)
+{
+    const struct lap_send_options to = {
+        .address = options->on, .token_file = options->token_file, .program = PROGRAM, .role = LAP_ROLE_RUN};
+    uint64_t waited_ms;
+    int fd = -1;
+
+    if (!options->on) {
+        fd = make_device(options, out_process);
+        if (fd < 0)
+            fprintf(stderr, PROGRAM ": no process can be made for the replay: %s\n", strerror(errno));
+    } else if (lap_send_connect(&to, &fd, &waited_ms) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        fd = -1;
+    }
+    return fd;
+}
+
+static int run(struct options *options)
+{
+    struct run_owner owner = {.name = PROGRAM,
+                              .program = options->program,
+                              .resources = options->resources,
+                              .words = &options->words,
+                              .sandbox = options->sandbox,
+                              .quiet = options->quiet};
+    pid_t process = -1;
+    int fd, posts = -1, code = LAP_TOOL_FAILED;
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (run_owner_prepare(&owner) != LAP_OK) {
+        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
+        return LAP_TOOL_USAGE;
+    }
+    if (options->posts && ((posts = lap_new_file(options->posts)) < 0 || !(owner.posts = fdopen(posts, "w")))) {
+        fprintf(stderr, PROGRAM ": %s can't be written: %s\n", options->posts, strerror(errno));
+        return LAP_TOOL_FAILED;
+    }
+    fd = find_device(options, &process);
+    if (fd >= 0) {
+        code = run_owner_run(&owner, fd);
+        close(fd);
+    }
+    if (process > 0)
+        (void)waitpid(process, NULL, 0);
+    if (owner.posts && (ferror(owner.posts) | fclose(owner.posts)) != 0) {
+        fprintf(stderr, PROGRAM ": %s can't be written\n", options->posts);
+        code = code == LAP_TOOL_OK ? LAP_TOOL_FAILED : code;
+    }
+    return lap_tool_end_output(PROGRAM, code);
+}
+
+int main(int argc, char **argv)
+{
+    static struct options options = {.sandbox_text = "auto", .cache_bytes = (uint64_t)CACHE_MIB << 20};
+    int code = parse(argc, argv, &options);
+
+    if (code < 0) {
+        if (!lap_tool_find_beside("lapilli-replay", options.replayer))
+            snprintf(options.replayer, sizeof options.replayer, "lapilli-replay");
+        code = options.listen ? listen_and_serve(&options) : run(&options);
+    }
+    run_words_finish(&options.words);
+    return code;
+}
