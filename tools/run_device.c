@@ -391,9 +391,9 @@ static void become(const struct run *run, char *const *words, int program, int e
     all[count++] = sandbox;
     all[count++] = file;
     all[count] = NULL;
-    if (!lap_tool_end_with(parent) || dup2(ends[OUTPUT], STDOUT_FILENO) < 0 ||
-        dup2(ends[ERRORS], STDERR_FILENO) < 0 || fcntl(ends[PROGRESS], F_SETFD, 0) != 0 ||
-        fcntl(ends[PIPES], F_SETFD, 0) != 0 || fcntl(program, F_SETFD, 0) != 0)
+    if (!lap_tool_end_with(parent) || dup2(ends[OUTPUT], STDOUT_FILENO) < 0 || dup2(ends[ERRORS], STDERR_FILENO) < 0 ||
+        fcntl(ends[PROGRESS], F_SETFD, 0) != 0 || fcntl(ends[PIPES], F_SETFD, 0) != 0 ||
+        fcntl(program, F_SETFD, 0) != 0)
         _exit(127);
     execvp(run->device->replayer, (char *const *)(uintptr_t)all);
     dprintf(STDERR_FILENO, "%s: %s can't be started: %s\n", run->device->name, run->device->replayer, strerror(errno));
@@ -476,8 +476,7 @@ static bool send_file(struct run *run, int folder, const char *name)
 
     if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
         good = append(run, &buffer, name, strlen(name) + 1);
-        while (good && (good = grow(run, &buffer, PIECE)) &&
-               (got = read(fd, buffer.data + buffer.bytes, PIECE)) > 0)
+        while (good && (good = grow(run, &buffer, PIECE)) && (got = read(fd, buffer.data + buffer.bytes, PIECE)) > 0)
             buffer.bytes += (size_t)got;
         good = good && (got != 0 || say(run, LAP_VM_FRAME_FILE, (uint32_t)run->next_word, buffer.data, buffer.bytes));
     }

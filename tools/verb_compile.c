@@ -37,9 +37,11 @@ static const char help[] =
     "\n"
     "  -o, --output PROG  the program; it must not exist\n"
     "  --frames A-B       end behind frame B; what comes before frame A is the initial part. Also A, A- and -B\n"
-    "  --resources DIR    put the bytes of textures, meshes and shaders into this folder, a file for each, and not into\n"
+    "  --resources DIR    put the bytes of textures, meshes and shaders into this folder, a file for each, and not "
+    "into\n"
     "                     the program; what is there stays. Created if missing\n"
     "  --no-resources     without the bytes of textures, meshes and shaders, which lapilli replay gets from elsewhere\n"
+    "  --post-checks      post what each check finds, in a replay with --verify (lapilli run --posts)\n"
     "  --skip P,…         leave out draws, dispatches, ray traces and transfers, as lapilli replay does; so do the\n"
     "                     next ones\n"
     "  --only P,…         leave out all draws but these\n"
@@ -64,6 +66,7 @@ enum {
     OPTION_FRAMES = 256,
     OPTION_RESOURCES,
     OPTION_NO_RESOURCES,
+    OPTION_POST_CHECKS,
     OPTION_SKIP,
     OPTION_ONLY,
     OPTION_AT_MOST_DRAWS,
@@ -83,7 +86,7 @@ struct job {
     uint64_t first_frame, last_frame; /* 0: no part was asked for */
     struct edit_experiments experiments;
     enum lap_sandbox_wish sandbox;
-    bool no_resources, json, quiet;
+    bool no_resources, post_checks, json, quiet;
 };
 
 static void say(const struct job *job, const struct lap_vm_program *program, const struct program_build_result *result)
@@ -174,7 +177,8 @@ static int compile(void *argument)
     struct program_build *build = NULL;
     struct program_build_result result;
     struct lap_progress progress;
-    struct program_build_options options = {.progress = lap_progress_show, .user = &progress};
+    struct program_build_options options = {
+        .post_checks = job->post_checks, .progress = lap_progress_show, .user = &progress};
     enum lap_status status = lap_reader_open(job->from, NULL, &work.reader);
     bool complete;
 
@@ -275,6 +279,7 @@ static int parse(int argc, char **argv, struct job *job)
                                           {"frames", required_argument, NULL, OPTION_FRAMES},
                                           {"resources", required_argument, NULL, OPTION_RESOURCES},
                                           {"no-resources", no_argument, NULL, OPTION_NO_RESOURCES},
+                                          {"post-checks", no_argument, NULL, OPTION_POST_CHECKS},
                                           {"skip", required_argument, NULL, OPTION_SKIP},
                                           {"only", required_argument, NULL, OPTION_ONLY},
                                           {"at-most-draws", required_argument, NULL, OPTION_AT_MOST_DRAWS},
@@ -303,6 +308,9 @@ static int parse(int argc, char **argv, struct job *job)
             break;
         case OPTION_NO_RESOURCES:
             job->no_resources = true;
+            break;
+        case OPTION_POST_CHECKS:
+            job->post_checks = true;
             break;
         case OPTION_SANDBOX:
             if (lap_sandbox_wish_parse(optarg, &job->sandbox) != LAP_OK)

@@ -15,9 +15,9 @@
 enum lap_vm_frame_kind {
     /* from the owner of the program */
     LAP_VM_FRAME_OPTIONS = 1, /* words of a command line, each with a zero behind it */
-    LAP_VM_FRAME_PROGRAM,     /* hash (8, 8) and bytes (8) of the file, which is LAP_VM_FRAME_FILE_NUMBER: it shall run */
-    LAP_VM_FRAME_RESOURCE,    /* number: of the resource; its bytes, packed (vm/resources.h). Also to the replay */
-    LAP_VM_FRAME_LACK,        /* number: of a resource that can't be had. Also to the replay */
+    LAP_VM_FRAME_PROGRAM,  /* hash (8, 8) and bytes (8) of the file, which is LAP_VM_FRAME_FILE_NUMBER: it shall run */
+    LAP_VM_FRAME_RESOURCE, /* number: of the resource; its bytes, packed (vm/resources.h). Also to the replay */
+    LAP_VM_FRAME_LACK,     /* number: of a resource that can't be had. Also to the replay */
     /* to the owner */
     LAP_VM_FRAME_WANT,     /* numbers of resources, 4 bytes each */
     LAP_VM_FRAME_POST,     /* number: the label; the bytes of a POST. Also from the replay */

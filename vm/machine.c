@@ -317,13 +317,15 @@ static enum lap_status copy_string(struct lap_vm_machine *machine, uint32_t room
 static enum lap_status post(struct lap_vm_machine *machine)
 {
     uint64_t bytes = machine->stack[machine->depth - 1];
-    uint8_t *from;
-    enum lap_status status = reach(machine, machine->depth - 2, bytes, false, false, &from);
+    uint8_t *from = NULL;
+    enum lap_status status = bytes ? reach(machine, machine->depth - 2, bytes, false, false, &from) : LAP_OK;
 
     machine->depth -= 2;
-    if (status == LAP_OK && !machine->host->post)
-        status = bad(machine, "nobody takes what the program posts");
-    return status == LAP_OK ? machine->host->post(machine->host->user, machine->label, from, bytes) : status;
+    if (status != LAP_OK || !bytes)
+        return status;
+    if (!machine->host->post)
+        return bad(machine, "nobody takes what the program posts");
+    return machine->host->post(machine->host->user, machine->label, from, bytes);
 }
 
 static enum lap_status load_at(struct lap_vm_machine *machine, unsigned type)

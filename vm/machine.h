@@ -24,7 +24,7 @@ struct lap_vm_host {
     /* The host's memory at this address, for AbsolutePointers: whether so many bytes may be read, or written. NULL:
      * none. */
     bool (*reaches)(void *user, uintptr_t address, size_t bytes, bool writes);
-    /* NULL: posts are an error. */
+    /* Not of 0 bytes. NULL: posts are an error. */
     enum lap_status (*post)(void *user, uint32_t label, const void *data, size_t bytes);
     void *user;
 };

@@ -489,8 +489,8 @@ enum lap_status lap_vm_program_strip(const struct lap_vm_program *program, int f
                                     : put_packed(to, section.data, section.count, &at, &bytes, &hash);
         } else {
             packed = malloc(bytes + 1);
-            status = packed ? get(from, packed, bytes, offset)
-                            : lap_fail(LAP_ERROR_MEMORY, "no memory to copy the program");
+            status =
+                packed ? get(from, packed, bytes, offset) : lap_fail(LAP_ERROR_MEMORY, "no memory to copy the program");
             if (status == LAP_OK)
                 status = put(to, packed, bytes, &at);
         }

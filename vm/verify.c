@@ -181,8 +181,10 @@ static enum lap_status see_post(struct walk *walk)
 
     if (status == LAP_OK && size->type != LAP_VM_UINT32)
         return bad(walk, "the size is %s instead of Uint32", lap_vm_type_name(size->type));
-    if (status == LAP_OK)
-        status = check_pointer(walk, 1, size->known ? size->value : 0, false);
+    if (status == LAP_OK && size->known && size->value)
+        status = check_pointer(walk, 1, size->value, false);
+    if (status == LAP_OK && !lap_vm_is_pointer(walk->stack[walk->depth - 2].type))
+        return bad(walk, "%s is no pointer", lap_vm_type_name(walk->stack[walk->depth - 2].type));
     if (status == LAP_OK)
         walk->depth -= 2;
     return status;

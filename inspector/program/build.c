@@ -82,6 +82,7 @@ struct program_build {
     size_t last_owner;
     uint8_t *scratch;
     size_t scratch_room;
+    uint32_t checks; /* 1 + the number of lapilliChecks; 0: nothing is posted */
 };
 
 static enum lap_status no_memory(void)
@@ -450,6 +451,42 @@ static enum lap_status emit_label(struct program_build *b, const struct lap_pack
     return emit(b, lap_vm_instruction(LAP_VM_LABEL, (uint32_t)count));
 }
 
+/* Where lapilliChecks puts its result: behind all that lasts. */
+#define CHECKS_AT (LASTING_BYTES - ALIGNMENT)
+
+static enum lap_status add_checks(struct program_build *b)
+{
+    size_t count = b->program.function_counts[PROGRAM_RUNTIME];
+
+    if (!lap_array_grow(&b->functions[PROGRAM_RUNTIME], sizeof *b->functions[0], &b->function_room[PROGRAM_RUNTIME],
+                        count + 1))
+        return no_memory();
+    b->functions[PROGRAM_RUNTIME][count] = program_checks_function();
+    b->program.function_counts[PROGRAM_RUNTIME] = count + 1;
+    b->checks = (uint32_t)count + 1;
+    return LAP_OK;
+}
+
+/* Posts what the checks up to here have found. */
+static enum lap_status emit_post(struct program_build *b)
+{
+    enum lap_status status = emit_number(b, LAP_VM_VOLATILE, CHECKS_AT);
+
+    if (status == LAP_OK)
+        status = emit(b, lap_vm_call(false, PROGRAM_RUNTIME, b->checks - 1));
+    for (unsigned i = 0; status == LAP_OK && i < 2; i++) { /* the pointer, the size */
+        status = emit_number(b, LAP_VM_VOLATILE, CHECKS_AT + 8 * i);
+        if (status == LAP_OK)
+            status = emit(b, lap_vm_typed_instruction(LAP_VM_LOAD, i ? LAP_VM_UINT32 : LAP_VM_ABSOLUTE, 0));
+    }
+    return status == LAP_OK ? emit(b, lap_vm_instruction(LAP_VM_POST, 0)) : status;
+}
+
+static bool may_check(uint32_t command)
+{
+    return command == GEN_lapilliCheckBuffer || command == GEN_lapilliCheckImage || command == GEN_vkQueuePresentKHR;
+}
+
 /* Decoders leave padding as it was; zeros there make equal structures equal pieces. */
 static void reset_arena(struct program_build *b)
 {
@@ -531,11 +568,12 @@ static enum lap_status build_packet(struct program_build *b, const struct lap_pa
     status = emit_label(b, packet, UINT32_MAX);
     if (status != LAP_OK)
         return status;
-    return emit_call(b,
-                     is_record                        ? PROGRAM_RECORD
-                     : gen_command_providers[command] ? PROGRAM_VULKAN
-                                                      : PROGRAM_RUNTIME,
-                     command, &args);
+    status = emit_call(b,
+                       is_record                        ? PROGRAM_RECORD
+                       : gen_command_providers[command] ? PROGRAM_VULKAN
+                                                        : PROGRAM_RUNTIME,
+                       command, &args);
+    return status == LAP_OK && b->checks && may_check(command) ? emit_post(b) : status;
 }
 
 /* ---- the whole ---- */
@@ -579,6 +617,8 @@ static enum lap_status build_all(struct program_build *b, const struct program_b
             return lap_fail_context(status, "packet %" PRIu64 " (%s)", packet.ticket - 1,
                                     lap_reader_command_name(b->reader, packet.command));
     }
+    if (status >= 0 && b->checks)
+        status = emit_post(b);
     if (!cut)
         b->program.initial = b->program.count;
     return status == LAP_END || status == LAP_OK ? LAP_OK : status;
@@ -604,11 +644,15 @@ enum lap_status program_build(const struct lap_reader *trace, const struct progr
     if (status == LAP_OK) {
         recode_init(&b->recode, &b->dictionary);
         b->info = describe(b->reader);
-        status = b->info ? build_all(b, options, out_result) : no_memory();
+        status = b->info ? LAP_OK : no_memory();
+        if (status == LAP_OK && options->post_checks)
+            status = add_checks(b);
+        if (status == LAP_OK)
+            status = build_all(b, options, out_result);
     }
     b->program.code = b->code;
     b->program.constants = b->constants;
-    b->program.volatile_bytes = b->passing_most ? LASTING_BYTES + b->passing_most : b->lasting;
+    b->program.volatile_bytes = b->passing_most || b->checks ? LASTING_BYTES + b->passing_most : b->lasting;
     for (unsigned api = 0; api < LAP_VM_APIS; api++)
         b->program.functions[api] = b->functions[api];
     b->program.resources = b->resources;

@@ -20,6 +20,7 @@
 
 struct program_build_options {
     uint64_t initial_last; /* the initial part ends behind the packet with this ticket; 0: it is all */
+    bool post_checks;      /* it posts what checks find */
     uint64_t last;         /* the program ends behind this one; 0: with the trace */
     void (*progress)(void *user, uint64_t done, uint64_t all); /* may be NULL */
     void *user;

@@ -14,7 +14,10 @@
 #include "inspector/edit/recode.h"
 #include "inspector/program/made_blocks.h"
 #include "inspector/program/signature.h"
+#include "trace/bytes.h"
 #include "vm/machine.h"
+
+#define CHECKS_COMMAND UINT32_MAX /* lapilliChecks, which is none */
 
 struct program_packets {
     const struct lap_vm_program *program;
@@ -46,6 +49,8 @@ struct making {
     uint32_t command_count;
     struct made_blocks blocks;
     struct lap_packet packet; /* what the last call made */
+    const uint8_t *checks;    /* results that the program may read */
+    uint32_t check_bytes;
 };
 
 /* ---- what a program is ---- */
@@ -82,6 +87,10 @@ static enum lap_status find_functions(struct program_packets *p)
             uint32_t command = command_by_name(function->name);
             struct lap_vm_function own;
 
+            if (program_is_checks(api, function)) {
+                p->commands[api][i] = CHECKS_COMMAND;
+                continue;
+            }
             if (!command || !gen_decode_table[command] || !belongs(api, command) || !program_signature(command, &own))
                 return lap_fail(LAP_ERROR_FORMAT, "this build has no function %s of api %u", function->name, api);
             if (!is_same(function, &own))
@@ -311,6 +320,39 @@ static enum lap_status record(struct making *m, uint32_t command, const struct l
     return status != LAP_OK ? status : m->recording ? LAP_OK : LAP_AGAIN;
 }
 
+/* ---- results and posts ---- */
+
+static enum lap_status give_checks(struct making *m, uint64_t to)
+{
+    const struct program_resources *from = &m->packets->resources;
+    uint8_t result[12];
+    enum lap_status status = lap_vm_reach(m->machine, (uintptr_t)to, sizeof result, true);
+
+    if (status != LAP_OK)
+        return status;
+    m->check_bytes = 0;
+    m->checks = from->checks ? from->checks(from->user, &m->check_bytes) : NULL;
+    lap_store_u64(result, (uintptr_t)m->checks);
+    lap_store_u32(result + 8, m->check_bytes);
+    memcpy((void *)(uintptr_t)to, result, sizeof result);
+    return LAP_OK;
+}
+
+static bool reaches(void *user, uintptr_t address, size_t bytes, bool writes)
+{
+    const struct making *m = user;
+    uintptr_t begin = (uintptr_t)m->checks;
+
+    return !writes && m->checks && address >= begin && bytes <= m->check_bytes &&
+           address - begin <= m->check_bytes - bytes;
+}
+
+static enum lap_status post(void *user, uint32_t label, const void *data, size_t bytes)
+{
+    const struct program_resources *to = &((struct making *)user)->packets->resources;
+    return bytes && to->post ? to->post(to->user, label, data, bytes) : LAP_OK;
+}
+
 static enum lap_status call(void *user, unsigned api, unsigned function, const uint64_t *arguments,
                             uint64_t *out_result)
 {
@@ -319,9 +361,12 @@ static enum lap_status call(void *user, unsigned api, unsigned function, const u
         .pointer = see_pointer, .string = see_string, .handle = see_handle, .user = m};
     uint32_t command = m->packets->commands[api][function];
     struct lap_args args;
-    enum lap_status status = fill(m, command, arguments, &args);
+    enum lap_status status;
 
     (void)out_result;
+    if (command == CHECKS_COMMAND)
+        return give_checks(m, arguments[0]);
+    status = fill(m, command, arguments, &args);
     recode_forget(&m->recode);
     if (status == LAP_OK)
         status = lap_pointers_walk(command, args.bytes, &visitor);
@@ -374,7 +419,7 @@ static enum lap_status begin(void *user, void **out_making)
     if (!m)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     m->packets = p;
-    m->host = (struct lap_vm_host){.call = call, .resource = get_resource, .user = m};
+    m->host = (struct lap_vm_host){.call = call, .resource = get_resource, .reaches = reaches, .post = post, .user = m};
     for (uint32_t i = 0; i < GEN_COMMAND_COUNT; i++) {
         m->numbers.commands[i] = i;
         m->numbers.block_commands[i] = lap_block_has(i) ? i : 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspector/program/signature.h"
 
+#include <string.h>
+
 #include "gen_ids.h"
 #include "gen_reflect.h"
 
@@ -56,4 +58,16 @@ bool program_signature(uint32_t command, struct lap_vm_function *out)
         out->arguments[out->argument_count++] = (uint8_t)type;
     }
     return true;
+}
+
+struct lap_vm_function program_checks_function(void)
+{
+    return (struct lap_vm_function){
+        .name = PROGRAM_CHECKS, .argument_count = 1, .result = LAP_VM_NOTHING, .arguments = {LAP_VM_POINTER}};
+}
+
+bool program_is_checks(unsigned api, const struct lap_vm_function *function)
+{
+    return api == PROGRAM_RUNTIME && strcmp(function->name, PROGRAM_CHECKS) == 0 && function->argument_count == 1 &&
+           function->arguments[0] == LAP_VM_POINTER && function->result == LAP_VM_NOTHING;
 }

@@ -20,6 +20,12 @@ enum program_api {
     PROGRAM_RECORD   /* Vulkan's commands that the program called and a replay only looks at */
 };
 
+/* A function of PROGRAM_RUNTIME that is no command: puts at its pointer where the results of checks are that were made
+ * since the last call (an AbsolutePointer), and how many bytes (a Uint32). */
+#define PROGRAM_CHECKS "lapilliChecks"
+bool program_is_checks(unsigned api, const struct lap_vm_function *function); /* with its types */
+struct lap_vm_function program_checks_function(void);
+
 /* False: it has no parameters here, or too many. */
 bool program_signature(uint32_t command, struct lap_vm_function *out);
 

@@ -185,9 +185,8 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     is_program = replay_is_program(options->file);
     if (options->resources && !is_program)
         return lap_fail(LAP_ERROR_ARGUMENT, "--resources is for replay programs, and %s is none", options->file);
-    status = is_program
-                 ? replay_program_open(options->file, options->resources, &r->program, &r->reader)
-                 : lap_reader_open(options->file, edits ? NULL : &reader_options, &r->reader);
+    status = is_program ? replay_program_open(r, options->file, options->resources, &r->program, &r->reader)
+                        : lap_reader_open(options->file, edits ? NULL : &reader_options, &r->reader);
     if (status == LAP_OK && edits)
         status = edit(r, &reader_options);
     if (status != LAP_OK)
@@ -521,6 +520,7 @@ enum lap_status replay_run(struct replay *r)
         lap_log(r->log, LAP_LOG_WARNING,
                 "memory has no room for all of the trace: the rest is read while it is played");
     replay_progress_begin(r);
+    replay_program_begin(r->program);
     while ((status = lap_reader_next(r->reader, &r->at.packet)) == LAP_OK) {
         if (r->measure)
             replay_measure_packet(r);

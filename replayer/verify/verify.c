@@ -19,6 +19,7 @@
 #include "replayer/sparse/sparse.h"
 #include "replayer/verify/check_dump.h"
 #include "replayer/verify/ignore_list.h"
+#include "trace/bytes.h"
 #include "trace/info.h"
 
 /* A lapilliCheckPresent that waits for its present. Another thread may present something else first. */
@@ -38,6 +39,9 @@ struct replay_check {
     struct replay_check_dump *dump; /* NULL: no --dump-checks */
     bool warned_rounded, warned_skipped;
     struct replay_check_bytes *bytes;
+    uint8_t *results; /* for a replay program; taken: of these, the first were given out */
+    size_t result_count, result_room;
+    bool results_taken;
 };
 
 enum lap_status replay_check_create(struct replay *r)
@@ -49,6 +53,47 @@ enum lap_status replay_check_create(struct replay *r)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     r->options.reads_all_images |= r->reader && lap_info_flag(lap_reader_summary(r->reader)->info, "verify_all");
     return r->options.dump_dir ? replay_check_dump_create(r->options.dump_dir, &r->check->dump) : LAP_OK;
+}
+
+const uint8_t *replay_check_results(struct replay *r, size_t *out_count)
+{
+    struct replay_check *check = r->check;
+
+    *out_count = 0;
+    if (!check)
+        return NULL;
+    if (check->results_taken)
+        check->result_count = 0;
+    check->results_taken = true;
+    *out_count = check->result_count;
+    return check->result_count ? check->results : NULL;
+}
+
+enum result_kind { RESULT_PRESENTED, RESULT_BUFFER, RESULT_IMAGE };
+
+/* For replay_check_results. found, recorded: the halves of the hashes. */
+static enum lap_status note_result(struct replay *r, enum result_kind kind, uint64_t index, const uint64_t found[2],
+                                   const uint64_t recorded[2])
+{
+    struct replay_check *check = r->check;
+    uint8_t *p;
+
+    if (!r->program)
+        return LAP_OK;
+    if (check->results_taken)
+        check->result_count = 0;
+    check->results_taken = false;
+    if (!lap_array_grow(&check->results, REPLAY_CHECK_RESULT_BYTES, &check->result_room, check->result_count + 1))
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    p = check->results + check->result_count++ * REPLAY_CHECK_RESULT_BYTES;
+    lap_store_u32(p, kind);
+    lap_store_u32(p + 4, found[0] != recorded[0] || found[1] != recorded[1]);
+    lap_store_u64(p + 8, index);
+    for (unsigned i = 0; i < 2; i++) {
+        lap_store_u64(p + 16 + 8 * i, found[i]);
+        lap_store_u64(p + 32 + 8 * i, recorded[i]);
+    }
+    return LAP_OK;
 }
 
 struct replay_check_bytes **replay_check_bytes_of(const struct replay *r)
@@ -85,6 +130,7 @@ void replay_check_destroy(struct replay *r)
         lap_log(r->log, LAP_LOG_ERROR, "%s", lap_error_message());
     if (r->check) {
         free(r->check->expected);
+        free(r->check->results);
         replay_check_bytes_destroy(r->check->bytes);
     }
     free(r->check);
@@ -204,8 +250,11 @@ enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index,
     r->check->summary.checks++;
     lap_pixels_hash(pixels, bytes, &low, &high);
     same = low == e->low && high == e->high;
-    status =
-        replay_check_dump_present(r, r->check->dump, swapchain_index, image_index, format, extent, pixels, bytes, same);
+    status = note_result(r, RESULT_PRESENTED, swapchain_index, (const uint64_t[]){low, high},
+                         (const uint64_t[]){e->low, e->high});
+    if (status == LAP_OK)
+        status = replay_check_dump_present(r, r->check->dump, swapchain_index, image_index, format, extent, pixels,
+                                           bytes, same);
     if (same)
         replay_check_bytes_forget(r->check->bytes, e->low, e->high);
     if (status != LAP_OK || same || is_within(r, e->low, e->high, format, VK_IMAGE_ASPECT_COLOR_BIT, pixels, bytes) ||
@@ -311,7 +360,10 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
         lap_pixels_hash(data, (size_t)args->size, &low, &high);
         same = low == args->hashLow && high == args->hashHigh;
     }
-    status = replay_check_dump_buffer(r, r->check->dump, index, args->offset, data, (size_t)args->size, same);
+    status = note_result(r, RESULT_BUFFER, index, (const uint64_t[]){low, high},
+                         (const uint64_t[]){args->hashLow, args->hashHigh});
+    if (status == LAP_OK)
+        status = replay_check_dump_buffer(r, r->check->dump, index, args->offset, data, (size_t)args->size, same);
     replay_check_bytes_forget(r->check->bytes, args->hashLow, args->hashHigh); /* buffers have no format */
     if (status != LAP_OK || same || !count_difference(r, r->at.packet.frame + 1))
         return status == LAP_OK ? LAP_OK : replay_place(r, status);
@@ -344,7 +396,10 @@ enum lap_status replay_check_image(struct replay *r, const struct replay_checked
     r->check->summary.checks++;
     lap_pixels_hash(data, (size_t)(rows->row_count * rows->bytes_in_row), &low, &high);
     same = low == image->low && high == image->high;
-    status = replay_check_dump_image(r, r->check->dump, image->index, image->format, rows, data, same);
+    status = note_result(r, RESULT_IMAGE, image->index, (const uint64_t[]){low, high},
+                         (const uint64_t[]){image->low, image->high});
+    if (status == LAP_OK)
+        status = replay_check_dump_image(r, r->check->dump, image->index, image->format, rows, data, same);
     if (same)
         replay_check_bytes_forget(r->check->bytes, image->low, image->high);
     if (status != LAP_OK || same ||

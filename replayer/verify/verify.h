@@ -25,6 +25,11 @@ struct replay_check_summary {
 };
 struct replay_check_summary replay_check_summary(const struct replay *r);
 
+/* The results of checks since the last request, in the order in which they came: REPLAY_CHECK_RESULT_BYTES each
+ * (docs/vm.md, "Checks"). They stay until the next request. NULL: there are none. */
+#define REPLAY_CHECK_RESULT_BYTES 48u
+const uint8_t *replay_check_results(struct replay *r, size_t *out_count);
+
 /* Whether to leave out this check of an object (ignore_list.h). Call it once for each, in the order of the trace. */
 bool replay_check_is_ignored(struct replay *r, enum gen_handle_type type, uint64_t index);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "inspector/program/packets.h"
+#include "replayer/verify/verify.h"
 #include "replayer/vm/resources.h"
 #include "vm/program_file.h"
 #include "vm/verify.h"
@@ -25,6 +26,8 @@ struct cached {
 };
 
 struct replay_program {
+    struct replay *replay;
+    bool plays;
     int fd;
     struct replay_resources resources; /* that the file lacks */
     struct lap_vm_program program;
@@ -121,11 +124,36 @@ static void advance(void *user)
     p->packet++;
 }
 
+/* ---- results and posts ---- */
+
+static const void *get_checks(void *user, uint32_t *out_bytes)
+{
+    struct replay_program *p = user;
+    size_t count = 0;
+    const uint8_t *results = p->plays ? replay_check_results(p->replay, &count) : NULL;
+
+    *out_bytes = (uint32_t)(count * REPLAY_CHECK_RESULT_BYTES);
+    return results;
+}
+
+/* Programs are read before they are played, too. */
+static enum lap_status post(void *user, uint32_t label, const void *data, size_t bytes)
+{
+    struct replay_program *p = user;
+    return p->plays ? replay_resources_post(&p->resources, label, data, bytes) : LAP_OK;
+}
+
+void replay_program_begin(struct replay_program *program)
+{
+    if (program)
+        program->plays = true;
+}
+
 /* ---- opening ---- */
 
 static enum lap_status load(struct replay_program *p, const char *path, const char *resources_from)
 {
-    const struct program_resources resources = {get, advance, p};
+    const struct program_resources resources = {get, advance, get_checks, post, p};
     enum lap_status status = replay_resources_open(resources_from, &p->resources);
 
     if (status != LAP_OK)
@@ -144,8 +172,8 @@ static enum lap_status load(struct replay_program *p, const char *path, const ch
     return status == LAP_OK ? replay_resources_announce(&p->resources, &p->program) : status;
 }
 
-enum lap_status replay_program_open(const char *path, const char *resources, struct replay_program **out,
-                                    struct lap_reader **out_reader)
+enum lap_status replay_program_open(struct replay *r, const char *path, const char *resources,
+                                    struct replay_program **out, struct lap_reader **out_reader)
 {
     struct replay_program *p = *out = calloc(1, sizeof *p);
     enum lap_status status;
@@ -153,6 +181,7 @@ enum lap_status replay_program_open(const char *path, const char *resources, str
     *out_reader = NULL;
     if (!p)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    p->replay = r;
     p->fd = -1;
     status = load(p, path, resources);
     if (status == LAP_OK)

@@ -365,7 +365,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 def all_cases(context: Context) -> list[Case]:
     from e2e import (address, after, backing, bench, blocks, bounded, conformance, contents, contract, descriptor_buffers, dmabuf, draws, experiments, find, finish, imports, in_flight, incoherent,
-                     keys, loader, matrix, mcp, memory, needs, order, page, parts, parts_in_flight, pictures, planner, present, program, process, queues, rates, rays, reports, sandbox, server, shaders, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
+                     keys, loader, matrix, mcp, memory, needs, order, page, parts, parts_in_flight, pictures, planner, present, program, process, queues, rates, rays, reports, runs, sandbox, server, shaders, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, words)
     # The longest come first, so that no processor waits for them in the end.
     result = [Case(f"torture/{name}", run) for name, run in torture.cases().items()]
@@ -412,6 +412,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"order/{name}", run) for name, run in order.cases().items()]
     result += [Case(f"reports/{name}", run) for name, run in reports.cases().items()]
     result += [Case(f"in-flight/{name}", run) for name, run in in_flight.cases().items()]
+    result += [Case(f"run/{name}", run) for name, run in runs.cases().items()]
     result += [Case(f"streaming/{name}", run) for name, run in streaming.cases().items()]
     result += [Case(f"control/{name}", run) for name, run in streaming_control.cases(context).items()]
     result += [Case(f"parts/{name}", run) for name, run in parts.cases(context).items()]

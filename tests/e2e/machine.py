@@ -160,7 +160,8 @@ class Interpreter:
         kind, size = self.pop_one()
         pointer, at = self.pop_one()
         self.need(kind == "Uint32")
-        self.said.append(f"post {self.label} {self.read(pointer, at, size).hex()}")
+        if size:
+            self.said.append(f"post {self.label} {self.read(pointer, at, size).hex()}")
 
     def do_copy(self, data: int) -> None:
         self.need(len(self.stack) >= 2)
