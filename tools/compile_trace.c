@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/compile_trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "inspector/program/build.h"
+#include "tools/calls.h"
+#include "tools/progress.h"
+#include "tools/tool.h"
+#include "trace/reader.h"
+#include "vm/program_file.h"
+#include "vm/resources.h"
+#include "vm/verify.h"
+
+enum lap_status compile_option(struct compile_options *options, int option, const char *value)
+{
+    struct edit_experiments *e = &options->experiments;
+    char *end;
+
+    switch (option) {
+    case COMPILE_FRAMES:
+        if (!lap_tool_frames(value, &options->first_frame, &options->last_frame))
+            return lap_fail(LAP_ERROR_ARGUMENT, "--frames takes A-B, A, A- or -B");
+        return LAP_OK;
+    case COMPILE_SKIP:
+        return edit_positions_parse(value, &e->skip);
+    case COMPILE_ONLY:
+        return edit_positions_parse(value, &e->only);
+    case COMPILE_AT_MOST_DRAWS:
+        errno = 0;
+        e->has_most_draws = true;
+        e->most_draws = strtoull(value, &end, 10);
+        if (*value < '0' || *value > '9' || *end || errno)
+            return lap_fail(LAP_ERROR_ARGUMENT, "--at-most-draws takes a number");
+        return LAP_OK;
+    case COMPILE_WIREFRAME:
+        e->wireframe = true;
+        return LAP_OK;
+    case COMPILE_NULL_FRAGMENT:
+        e->null_fragment = true;
+        return LAP_OK;
+    case COMPILE_TINY_VIEWPORT:
+        e->tiny_viewport = true;
+        return LAP_OK;
+    default:
+        return edit_experiments_parse_shader(value, e);
+    }
+}
+
+bool compile_options_are_given(const struct compile_options *options)
+{
+    return options->last_frame || edit_experiments_are_wanted(&options->experiments);
+}
+
+void compile_options_finish(struct compile_options *options)
+{
+    edit_experiments_finish(&options->experiments);
+}
+
+static enum lap_status fill_folder(const char *path, const struct lap_vm_program *program,
+                                   const struct lap_vm_resource_bytes *bytes)
+{
+    struct lap_vm_folder *folder = NULL;
+    enum lap_status status = lap_vm_folder_open(path, UINT64_MAX, &folder);
+
+    for (size_t i = 0; status == LAP_OK && i < program->resource_count; i++) {
+        const uint8_t *data;
+        uint8_t *packed = NULL;
+        size_t count;
+
+        if (lap_vm_folder_has(folder, &program->resources[i]))
+            continue;
+        status = bytes->get(bytes->user, i, &data);
+        if (status == LAP_OK)
+            status = lap_vm_resource_pack(data, program->resources[i].bytes, &packed, &count);
+        if (status == LAP_OK)
+            status = lap_vm_folder_put(folder, &program->resources[i], packed, count);
+        free(packed);
+    }
+    lap_vm_folder_close(&folder);
+    return status;
+}
+
+static enum lap_status write_program(const struct compile_work *work, struct program_build *build)
+{
+    struct lap_vm_resource_bytes bytes = program_build_resources(build);
+    enum lap_status status =
+        lap_vm_verify(program_built(build), UINT64_MAX); /* it is our own: a fault of the builder */
+
+    if (status == LAP_OK && work->folder)
+        status = fill_folder(work->folder, program_built(build), &bytes);
+    if (status != LAP_OK)
+        return status;
+    return lap_vm_program_write(program_built(build), work->no_resources || work->folder ? NULL : &bytes, work->fd);
+}
+
+static enum lap_status find_part(const struct compile_options *wanted, const struct lap_reader *trace,
+                                 struct program_build_options *options)
+{
+    uint64_t frames = lap_reader_summary(trace)->frames;
+
+    if (!wanted->last_frame)
+        return LAP_OK;
+    if (wanted->first_frame > frames || (wanted->last_frame != UINT64_MAX && wanted->last_frame > frames))
+        return lap_fail(LAP_ERROR_ARGUMENT, "it has %" PRIu64 " frames", frames);
+    options->initial_last = wanted->first_frame > 1 ? lap_reader_frame_end(trace, wanted->first_frame - 2) : 0;
+    options->last = wanted->last_frame == UINT64_MAX ? 0 : lap_reader_frame_end(trace, wanted->last_frame - 1);
+    return LAP_OK;
+}
+
+static enum lap_status edit(const struct compile_work *work, struct edit_work *edits)
+{
+    char prefix[64];
+    struct lap_log log = {.fd = STDERR_FILENO, .level = LAP_LOG_INFO, .prefix = prefix};
+
+    if (!edit_experiments_are_wanted(&work->options->experiments))
+        return LAP_OK;
+    snprintf(prefix, sizeof prefix, "%s: ", work->program);
+    edits->wanted = &work->options->experiments;
+    edits->log = work->quiet ? NULL : &log;
+    edits->last_frame = work->options->last_frame == UINT64_MAX ? 0 : work->options->last_frame;
+    return edit_experiments_apply(edits, NULL);
+}
+
+static void tell(const struct compile_work *work, const struct lap_vm_program *made,
+                 const struct program_build_result *result, struct compiled *out)
+{
+    *out = (struct compiled){.instructions = made->count,
+                             .initial = made->initial,
+                             .constant_bytes = made->constant_bytes,
+                             .volatile_bytes = made->volatile_bytes,
+                             .resources = made->resource_count,
+                             .packets = result->packets,
+                             .commands = result->commands};
+    if (work->look)
+        work->look(work->user, made);
+}
+
+int compile_trace(const struct compile_work *work, struct compiled *out)
+{
+    struct edit_work edits = {0};
+    struct program_build *build = NULL;
+    struct program_build_result result;
+    struct lap_progress progress;
+    struct program_build_options options = {
+        .post_checks = work->post_checks, .progress = lap_progress_show, .user = &progress};
+    enum lap_status status = lap_reader_open(work->from, NULL, &edits.reader);
+    bool complete;
+
+    if (status != LAP_OK)
+        return lap_calls_report_open(work->program, work->from, status);
+    complete = lap_reader_summary(edits.reader)->complete;
+    if (!complete)
+        fprintf(stderr, "%s: %s is incomplete: %s\n", work->program, work->from,
+                lap_reader_summary(edits.reader)->stopped);
+    status = find_part(work->options, edits.reader, &options);
+    if (status == LAP_OK)
+        status = edit(work, &edits);
+    if (status == LAP_OK) {
+        lap_progress_begin(&progress, "compiling", work->quiet);
+        status = program_build(edits.reader, &options, &build, &result);
+        lap_progress_clear(&progress);
+    }
+    if (status == LAP_OK)
+        status = write_program(work, build);
+    if (status == LAP_OK)
+        tell(work, program_built(build), &result, out);
+    else
+        fprintf(stderr, "%s: %s: %s\n", work->program, work->from, lap_error_message());
+    program_build_destroy(&build);
+    lap_reader_close(&edits.reader);
+    lap_edits_destroy(&edits.edits);
+    if (status == LAP_OK)
+        return complete ? LAP_TOOL_OK : LAP_TOOL_INCOMPLETE;
+    return status == LAP_ERROR_ARGUMENT                           ? LAP_TOOL_USAGE
+           : status == LAP_ERROR_MEMORY || status == LAP_ERROR_IO ? LAP_TOOL_FAILED
+                                                                  : LAP_TOOL_NO_TRACE;
+}
