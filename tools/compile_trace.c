@@ -149,6 +149,7 @@ int compile_trace(const struct compile_work *work, struct compiled *out)
     struct program_build_options options = {
         .post_checks = work->post_checks, .progress = lap_progress_show, .user = &progress};
     enum lap_status status = lap_reader_open(work->from, NULL, &edits.reader);
+    const char *where = work->from; /* of an error */
     bool complete;
 
     if (status != LAP_OK)
@@ -165,12 +166,14 @@ int compile_trace(const struct compile_work *work, struct compiled *out)
         status = program_build(edits.reader, &options, &build, &result);
         lap_progress_clear(&progress);
     }
-    if (status == LAP_OK)
+    if (status == LAP_OK) {
         status = write_program(work, build);
+        where = status == LAP_ERROR_IO ? work->to : work->from;
+    }
     if (status == LAP_OK)
         tell(work, program_built(build), &result, out);
     else
-        fprintf(stderr, "%s: %s: %s\n", work->program, work->from, lap_error_message());
+        fprintf(stderr, "%s: %s: %s\n", work->program, where, lap_error_message());
     program_build_destroy(&build);
     lap_reader_close(&edits.reader);
     lap_edits_destroy(&edits.edits);

@@ -66,8 +66,8 @@ void compile_options_finish(struct compile_options *options);
 
 struct compile_work {
     const char *program; /* for messages: "lapilli-compile" */
-    const char *from;
-    int fd; /* open and empty */
+    const char *from, *to;
+    int fd; /* of `to`: open and empty */
     const struct compile_options *options;
     const char *folder; /* for the resources; NULL: the program has them */
     bool no_resources, post_checks, quiet;

@@ -41,6 +41,7 @@ static const char help[] =
     "  lapilli run PROG                 play one, here or on another machine\n"
     "  lapilli disasm PROG              a replay program as text\n"
     "  lapilli asm TEXT -o PROG         and back\n"
+    "  lapilli export FILE -o DIR       a folder that plays a trace on other machines\n"
     "  lapilli repair FILE              end a trace that its program could not end\n"
     "  lapilli help VERB                the options of a verb\n"
     "  lapilli --version                the version\n"

@@ -75,6 +75,7 @@ static int compile(void *argument)
     struct compiled made;
     int code = compile_trace(&(struct compile_work){.program = PROGRAM,
                                                     .from = job->from,
+                                                    .to = job->to,
                                                     .fd = job->new.fd,
                                                     .options = &job->options,
                                                     .folder = job->folder,
