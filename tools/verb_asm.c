@@ -80,6 +80,8 @@ static enum lap_status make(const struct job *job)
     enum lap_status status =
         in ? lap_vm_text_read(in, &program) : lap_fail(LAP_ERROR_FORMAT, "can't open it: %s", strerror(errno));
 
+    if (status == LAP_ERROR_IO)
+        status = LAP_ERROR_FORMAT; /* a folder, for one: there is no text */
     if (status == LAP_OK)
         status = lap_vm_verify(&program, UINT64_MAX);
     if (status == LAP_OK && job->resources) {
@@ -87,7 +89,7 @@ static enum lap_status make(const struct job *job)
         status = other.fd >= 0 ? lap_vm_program_read(other.fd, &other.program)
                                : lap_fail(LAP_ERROR_FORMAT, "can't open it: %s", strerror(errno));
         if (status != LAP_OK)
-            status = lap_fail_context(status, "%s", job->resources);
+            status = lap_fail_context(status == LAP_ERROR_IO ? LAP_ERROR_FORMAT : status, "%s", job->resources);
     }
     if (status == LAP_OK)
         status = lap_vm_program_write(&program, job->resources ? &bytes : NULL, job->new.fd);

@@ -88,7 +88,8 @@ def an_output_that_can_not_be_made_is_reported_once(context: Context) -> None:
 
 @case
 def a_missing_file_is_exit_status_3(context: Context) -> None:
-    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["shaders"], ["state", "--at", "1"], ["uses", "--unused"], ["image", "--after", "1.1.1.1", "-o", "shot"], ["repair"]):
+    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["shaders"], ["state", "--at", "1"], ["uses", "--unused"], ["image", "--after", "1.1.1.1", "-o", "shot"], ["repair"],
+                    ["compile", "-o", "new"], ["export", "-o", "new"], ["asm", "-o", "new"], ["disasm"]):
         one_sentence(context.run([context.program("lapilli"), *command, "no-such.lapilli"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "find", "no-such.lapilli", "text"], expect=3).err)
 
@@ -98,7 +99,8 @@ def a_file_that_is_no_trace_is_exit_status_3(context: Context) -> None:
     (context.folder / "a.lapilli").write_bytes(os.urandom(5000))
     (context.folder / "b.lapilli").write_bytes(b"")
     for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["shaders"], ["state", "--at", "1"], ["uses", "--unused"], ["image", "--after", "1.1.1.1", "-o", "shot"],
-                    ["trim", "--draw", "1.1.1.1", "-o", "new"], ["compress", "-o", "new"], ["repair"]):
+                    ["trim", "--draw", "1.1.1.1", "-o", "new"], ["compress", "-o", "new"], ["repair"],
+                    ["compile", "-o", "new"], ["export", "-o", "new"], ["asm", "-o", "new"], ["disasm"]):
         for name in ("a.lapilli", "b.lapilli", "."):
             one_sentence(context.run([context.program("lapilli"), *command, name], expect=3).err)
             one_sentence(context.run([context.program("lapilli"), "find", name, "text"], expect=3).err)
@@ -126,11 +128,16 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["memory", "--at", "1", "--as", "u7", "f", "VkBuffer:1"], ["memory", "--at", "1", "--as", "vec4", "--stride", "8", "f", "VkBuffer:1"],
                     ["memory", "--at", "1", "f", "VkBuffer:1", "x"], ["memory", "--at", "1", "f", "VkBuffer:1", "0", "0"], ["replay", "--targets", "depth", "f"], ["replay", "--pictures", "g", "f"],
                     ["image", "--at", "1", "--raw=also", "-o", "g", "f", "VkImage:1"], ["image", "--after", "1", "--raw=png", "-o", "g", "f"], ["replay", "--progress", "1", "f"], ["replay", "--progress", "999", "f"],
+                    ["compile", "f"], ["compile", "-o", "g"], ["compile", "-o", "g", "f", "f"], ["compile", "-o", "g", "--frames", "2-1", "f"], ["compile", "-o", "g", "--at-most-draws", "-1", "f"],
+                    ["compile", "-o", "g", "--skip", "x", "f"], ["compile", "-o", "g", "--replace-shader", "1", "f"], ["compile", "-o", "g", "--sandbox=open", "f"],
+                    ["export", "f"], ["export", "-o", "g"], ["export", "-o", "g", "--no-resources", "f"], ["export", "-o", "g", "--frames", "0", "f"], ["export", "-o", "g", "--sandbox=open", "f"],
+                    ["asm", "f"], ["asm", "-o", "g"], ["asm", "-o", "g", "--json", "f"], ["asm", "-o", "g", "--sandbox=open", "f"], ["disasm"], ["disasm", "f", "g"], ["disasm", "-o", "g", "f"],
                     ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
-                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["image", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"]):
+                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["image", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"],
+                    ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     check(context.run([context.program("lapilli"), "--version"]).out.strip() != "", "no version")
@@ -217,6 +224,13 @@ def the_number_of_checks_is_reported(context: Context) -> None:
     check(done.out.splitlines()[-1] == "verify: 0 checks, 0 different", done.out)
 
 
+def compiled(context: Context, file: str, expect: int = 0) -> bytes:
+    """The replay program of a trace."""
+    (context.folder / "out.lapvm").unlink(missing_ok=True)
+    context.run([context.program("lapilli"), "compile", "-o", "out.lapvm", file], expect=expect)
+    return (context.folder / "out.lapvm").read_bytes()
+
+
 @case
 def compressed_traces_are_the_same(context: Context) -> None:
     """Recorded in every way, rewritten with every codec; what a cut file has is kept, and said to be cut."""
@@ -224,10 +238,12 @@ def compressed_traces_are_the_same(context: Context) -> None:
         context.capture([context.app("triangle"), "--offscreen"], f"{way}.lapilli", env={"LAPILLI_COMPRESSION": way})
         check_verified(context.replay(f"{way}.lapilli"))
     compress = [context.program("lapilli"), "compress"]
+    program = compiled(context, "none.lapilli")
     for codec in ("zstd", "lz4hc", "lz4", "none"):
         context.run([*compress, "--codec", codec, "-o", "new.lapilli", "none.lapilli"])
         check_verified(context.replay("new.lapilli"))
         check(context.print_lines("new.lapilli") == context.print_lines("none.lapilli"), f"{codec}: other calls")
+        check(compiled(context, "new.lapilli") == program, f"{codec}: another replay program")
         (context.folder / "new.lapilli").unlink()
     before = (context.folder / "lz4.lapilli").stat().st_size
     done = context.run([*compress, "--in-place", "--json", "lz4.lapilli"])
@@ -240,6 +256,7 @@ def compressed_traces_are_the_same(context: Context) -> None:
     (context.folder / "cut.lapilli").write_bytes(data[:len(data) * 9 // 10])
     done = context.run([*compress, "--in-place", "cut.lapilli"], expect=4)
     check(context.info("cut.lapilli")["complete"] is False, "it passes for whole")
+    check(len(compiled(context, "cut.lapilli", expect=4)) < len(program), "more calls than there are")
     # What is behind a damage is not thrown away: neither the index, so that the file is scanned, nor a chunk are good.
     damaged, packets = bytearray(data), chunks_of(data, 3)
     damaged[-500] ^= 1
@@ -503,12 +520,20 @@ def print_is_complete(context: Context) -> None:
     check("there is no frame 5000: the trace has " in done.err and not done.out, done.text)
 
 
+def remove(paths: list[Path]) -> None:
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path)
+        path.unlink(missing_ok=True)
+
+
 @case
 def output_that_can_not_be_written_is_exit_status_1(context: Context) -> None:
     """A result that did not get out is no good result."""
     context.capture([context.app("enables")])  # whose --json is larger than what the C library buffers
     trace = context.folder / "out.lapilli"
-    whole, made = trace.read_bytes(), [context.folder / "small", context.folder / "part"]
+    whole, made = trace.read_bytes(), [context.folder / name for name in ("small", "part", "made", "folder")]
+    context.run([context.program("lapilli"), "compile", "-o", "out.lapvm", "out.lapilli"])
     for way in ([], ["stdbuf", "-oL"]):  # line by line the write that fails is not the last one
         for command in (["lapilli-replay", "--verify", "--quiet", "--present", "off", "out.lapilli"], ["lapilli-replay", "--check", "--json", "out.lapilli"],
                         ["lapilli-info", "out.lapilli"], ["lapilli-info", "--json", "out.lapilli"], ["lapilli-print", "out.lapilli"],
@@ -517,18 +542,18 @@ def output_that_can_not_be_written_is_exit_status_1(context: Context) -> None:
                         ["lapilli-state", "--at", "1", "out.lapilli"], ["lapilli-state", "--at", "1", "--json", "out.lapilli"], ["lapilli-uses", "out.lapilli", "VkDevice:1"],
                         ["lapilli-uses", "--unused", "out.lapilli"], ["lapilli-repair", "--json", "out.lapilli"],
                         ["lapilli-compress", "-o", "small", "out.lapilli"], ["lapilli-trim", "--frames", "1", "--no-gpu", "-o", "part", "out.lapilli"],
+                        ["lapilli-compile", "-o", "made", "out.lapilli"], ["lapilli-compile", "--json", "-o", "made", "out.lapilli"], ["lapilli-disasm", "out.lapvm"],
+                        ["lapilli-export", "-o", "folder", "out.lapilli"], ["lapilli-export", "--json", "-o", "folder", "out.lapilli"],
                         ["lapilli-info", "--help"], ["lapilli", "--version"]):
             done = context.run(["sh", "-c", '"$@" > /dev/full', "sh", *way, context.program(command[0]), *command[1:]], expect=1)
             one_sentence(done.err.splitlines()[-1])
             check("the output can't be written" in done.err, done.err)
             check(trace.read_bytes() == whole, f"{command} has changed the trace")
-            for path in made:
-                path.unlink(missing_ok=True)
+            remove(made)
             # A reader that wants no more is content.
             done = context.run(["bash", "-c", '"$@" | head -c 1 > /dev/null; exit ${PIPESTATUS[0]}', "bash", *way, context.program(command[0]), *command[1:]], expect=None)
             check(done.status in (0, 141) and "can't be written" not in done.err, f"{command}: exit status {done.status}\n{done.err}")
-            for path in made:
-                path.unlink(missing_ok=True)
+            remove(made)
 
 
 def breaks(context: Context, program: str, says: str) -> None:

@@ -145,6 +145,16 @@ def outputs_on_the_command_line_are_no_links(context: Context) -> None:
             check(done.status not in (0, -signal.SIGSEGV) and "it is a symbolic link" in done.err, f"{link}: {done.text}")
             (context.folder / link).unlink()
     check((context.folder / "victim").read_text() == "precious" and not (context.folder / "missing").exists(), "a link was followed")
+    context.run([context.program("lapilli"), "compile", "-o", "out.lapvm", "out.lapilli"])
+    (context.folder / "out.txt").write_text(context.run([context.program("lapilli"), "disasm", "out.lapvm"]).out)
+    (context.folder / "empty").mkdir()
+    for target in ("victim", "missing", "empty"):
+        (context.folder / "new").symlink_to(target)
+        for command in (["compress", "out.lapilli"], ["compile", "out.lapilli"], ["asm", "out.txt"], ["export", "out.lapilli"]):
+            done = context.run([context.program("lapilli"), *command, "-o", "new"], expect=1)
+            check("can't create new: File exists" in done.err and (context.folder / "new").is_symlink(), f"{command}: {done.text}")
+        (context.folder / "new").unlink()
+    check(not list((context.folder / "empty").iterdir()), "a link was followed")
     (context.folder / "checks/checks.bin").unlink(missing_ok=True)
     (context.folder / "checks/checks.bin").hardlink_to(context.folder / "victim")
     check_verified(context.replay("out.lapilli", "--measure=figures.json", "--dump-checks", "checks"))
@@ -163,10 +173,14 @@ def rights_are_given_up_before_the_trace_is_opened(context: Context) -> None:
     objects = {"lapilli-memory": ["VkBuffer:1"], "lapilli-find": ["Draw"]}
     for command in (["lapilli-replay", "--present", "headless"], ["lapilli-replay", "--check"], ["lapilli-info"], ["lapilli-print"], ["lapilli-tree"],
                     ["lapilli-draws"], ["lapilli-find"], ["lapilli-shaders"], ["lapilli-state", "--at", "1"], ["lapilli-uses", "--unused"], ["lapilli-image", "--after", "1", "-o", "shot"], ["lapilli-memory", "--at", "1", "--parts"],
-                    ["lapilli-compress", "-o", "new"], ["lapilli-compress", "--in-place", "--sandbox=on"]):
-        done = context.run(["strace", "-f", "-o", "calls", "-e", "trace=openat,seccomp,landlock_restrict_self", context.program(command[0]), *command[1:], "out.lapilli", *objects.get(command[0], ())])
+                    ["lapilli-compress", "-o", "new"], ["lapilli-compress", "--in-place", "--sandbox=on"], ["lapilli-compile", "-o", "out.lapvm"], ["lapilli-export", "-o", "folder"],
+                    ["lapilli-disasm"], ["lapilli-asm", "-o", "other.lapvm"]):
+        file = {"lapilli-disasm": "out.lapvm", "lapilli-asm": "out.txt"}.get(command[0], "out.lapilli")
+        done = context.run(["strace", "-f", "-o", "calls", "-e", "trace=openat,seccomp,landlock_restrict_self", context.program(command[0]), *command[1:], file, *objects.get(command[0], ())])
+        if command[0] == "lapilli-disasm":
+            (context.folder / "out.txt").write_text(done.out)
         lines = (context.folder / "calls").read_text().splitlines()
-        places = [[i for i, line in enumerate(lines) if what in line] for what in ("landlock_restrict_self(", "seccomp(SECCOMP_SET_MODE_FILTER", 'out.lapilli"')]
+        places = [[i for i, line in enumerate(lines) if what in line] for what in ("landlock_restrict_self(", "seccomp(SECCOMP_SET_MODE_FILTER", f'{file}"')]
         check(all(places) and max(places[0] + places[1]) < places[2][0], f"{command}: {places}\n{done.err}")
 
 
@@ -251,13 +265,21 @@ def a_compromised_compress_has_its_output_alone(context: Context) -> None:
     context.capture([context.app("headless")])
     needs_sandbox(context)
     compress = [context.program("lapilli-compress"), "-o", "new.lapilli"]
-    context.run(["strace", "-ff", "-o", "calls", *compress, "out.lapilli"])
-    logs = [path.read_text() for path in context.folder.glob("calls.*")]
-    check(len(logs) == 2, f"{len(logs)} processes")
-    reader, = [log for log in logs if '"out.lapilli", O_RDONLY' in log]
-    behind = reader.split("seccomp(SECCOMP_SET_MODE_FILTER", 1)[1]
-    check('"new.lapilli", O_RDWR' not in reader and not re.search(r"O_WRONLY|O_RDWR|O_CREAT|unlink|rename|chmod\(", behind), behind)
-    check(re.search(r"pwritev\(\d+", behind), "it wrote nothing")
+    for count, command, file in ((2, compress, "out.lapilli"), (2, [context.program("lapilli-compile"), "-o", "out.lapvm"], "out.lapilli"),
+                                 (3, [context.program("lapilli-export"), "-o", "folder"], "out.lapilli"), (3, [context.program("lapilli-export"), "-o", "another"], "out.lapvm"),
+                                 (2, [context.program("lapilli-asm"), "-o", "other.lapvm"], "out.txt")):
+        if file == "out.txt":
+            (context.folder / file).write_text(context.run([context.program("lapilli"), "disasm", "out.lapvm"]).out)
+        context.run(["strace", "-ff", "-o", "calls", *command, file])
+        paths = list(context.folder.glob("calls.*"))
+        logs = [path.read_text() for path in paths]
+        check(len(logs) == count, f"{command}: {len(logs)} processes")
+        reader, = [log for log in logs if f'"{file}", O_RDONLY' in log]
+        behind = reader.split("seccomp(SECCOMP_SET_MODE_FILTER", 1)[1]
+        check(f'"{command[2]}", O_RDWR' not in reader and not re.search(r"O_WRONLY|O_RDWR|O_CREAT|unlink|rename|chmod\(", behind), f"{command}: {behind}")
+        check(re.search(r"\b(pwritev|pwrite64|write)\((?![12],)\d", behind), f"{command}: it wrote nothing")
+        for path in paths:
+            path.unlink()
     old = context.build / "tests/bin/old-kernel"
     if old.exists():
         done = context.run([str(old), *compress[:-1], "other.lapilli", "--sandbox=on", "out.lapilli"], expect=1)

@@ -324,7 +324,10 @@ def family(process: int) -> list[int]:
 
 
 def is_stopped(process: int) -> bool:
-    return any("\nState:\tT" in Path(f"/proc/{one}/status").read_text() for one in family(process))
+    try:
+        return any("\nState:\tT" in Path(f"/proc/{one}/status").read_text() for one in family(process))
+    except (FileNotFoundError, ProcessLookupError):  # one has ended meanwhile
+        return False
 
 
 def is_playing(process: int) -> bool:
@@ -370,10 +373,11 @@ def what_is_killed_leaves_nothing(context: Context) -> None:
     """While a replay plays on a device that finishes nothing, and in some of the calls that write."""
     command, source = recorded_for_new_files(context)
     in_place = [context.program("lapilli"), "compress", "--in-place", "out.lapilli"]
+    compile_it = [context.program("lapilli"), "compile", "-o", "new", "out.lapilli"]
     (context.folder / "tmp").mkdir()
     moments = [(command, context.layer_env(STUCK, LAPILLI_STUCK="1"), is_playing),
                *((command, faulty(context, at, "stop"), is_stopped) for at in (2, 5)),
-               *(([*some, "--no-gpu"] if some is command else some, faulty(context, at, "stop"), is_stopped) for some in (command, in_place) for at in (1, 3, 10, 20))]
+               *(([*some, "--no-gpu"] if some is command else some, faulty(context, at, "stop"), is_stopped) for some in (command, in_place, compile_it) for at in (1, 3, 10, 20))]
     before = sorted(context.folder.rglob("*"))
     for some, env, seen in moments:
         for number in (signal.SIGKILL, signal.SIGINT):
@@ -417,9 +421,10 @@ def a_disk_that_is_full_is_said(context: Context) -> None:
         raise Skip("nothing can be mounted here")
     for size in (4, 8, 16):
         full = [*own, f'mount -t tmpfs -o size={size}k none full && "$@"; status=$?; ls full; exit $status', "sh"]
-        for some in ([*command, "--no-gpu"], [*command, "--gpu"], [context.program("lapilli"), "compress", "-o", "new", "out.lapilli"]):
+        for some in ([*command, "--no-gpu"], [*command, "--gpu"], *([context.program("lapilli"), verb, "-o", "new", "out.lapilli"] for verb in ("compress", "compile")[:1 + (size == 4)])):
             done = context.run([*full, *("full/new" if word == "new" else word for word in some)], expect=1)
-            check(done.out == "" and f"can't write full/new: {os.strerror(errno.ENOSPC)}" in done.err, done.text)
+            says = "full/new: can't write the program" if "compile" in some else "can't write full/new"
+            check(done.out == "" and f"{says}: {os.strerror(errno.ENOSPC)}" in done.err, done.text)
     for filled in ("true", "head -c 4096 /dev/zero > full/all"):
         full = [*own, f'mount -t tmpfs -o size=4k none full && {filled} && TMPDIR="$PWD/full" exec "$@"', "sh"]
         done = context.run([*full, *command, "--gpu"], expect=5)
