@@ -42,6 +42,7 @@ FULL = {
     "page/shows/(?!modern$)": "one more program",
     "server/(answers/(?!triangle$)|ends-by-SIG(INT|KILL)$)": "every question about one more program; other signals",
     "contract/(nothing-recorded|without-a-free-name|missing-hardening)": "valgrind; thousands of files; a build of its own",
+    "export/any-call-may-fail": "more than a hundred exports",
     "process/(children-of-forks|exit-in|programs-survive-files)": "many processes",
     "present/(vkcube|wsi-is-shown)": "every window system in turn",
 }

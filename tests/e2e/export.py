@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import shutil
 import signal
+import time
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import Cases, Context, Skip, check
+from e2e.cases import Cases, Context, Skip, check, patience
 from e2e.experiments import play
 from e2e.program import SUMS, compile_trace
 from e2e.trim import end_all, faulty, is_stopped, start_until
@@ -33,6 +35,10 @@ def recorded(context: Context, name: str = "modern") -> list[str]:
     sums = SUMS.findall(play(context, "out.lapilli", "--verify").out)
     check(len(sums) == 1 and sums[0].endswith(" 0 different") and " 0 checks" not in sums[0], str(sums))
     return sums
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def loaded(folder: Path) -> list[str]:
@@ -168,6 +174,38 @@ def ctrl_c_leaves_nothing_or_all(context: Context) -> None:
             shutil.rmtree(context.folder / "new", ignore_errors=not (context.folder / "new/README").exists())
             check(sorted(context.folder.rglob("*")) == before, f"{number} in call {at}: {set(context.folder.rglob('*')) - set(before)}")
     check(ends == {False, True}, f"{ends}: not both")
+
+
+@case
+def a_name_that_is_taken_meanwhile_is_kept(context: Context) -> None:
+    recorded(context, "compute")
+    process = start_until(context, [context.program("lapilli"), "export", "-o", "new", "out.lapilli"], faulty(context, 10, "stop"), is_stopped)
+    (context.folder / "new").mkdir()
+    before = sorted(context.folder.rglob("*"))
+    end = time.monotonic() + patience(60)
+    while process.poll() is None and time.monotonic() < end:  # the one that reads and the one that makes the folder, each in its tenth call
+        if is_stopped(process.pid):
+            os.killpg(process.pid, signal.SIGCONT)
+    _, err = process.communicate(timeout=patience(60))
+    check(process.returncode == 1 and f"can't create new: {os.strerror(errno.EEXIST)}" in err, err)
+    check(sorted(context.folder.rglob("*")) == before, f"left: {set(context.folder.rglob('*')) - set(before)}")
+
+
+@case
+def any_call_may_fail(context: Context) -> None:
+    """Then there is nothing, or all that there should be: a filesystem may have no files without names, nor links to them, nor renames that
+    replace nothing."""
+    recorded(context, "compute")
+    export(context, "out.lapilli", "whole")
+    whole, before, ends = contents(context.folder / "whole"), sorted(context.folder.rglob("*")), []
+    for at in range(1, 120):
+        done = context.run([context.program("lapilli"), "export", "-o", "new", "out.lapilli"], faulty(context, at, str(errno.EINVAL)), expect=None)
+        made = contents(context.folder / "new")
+        check(done.status in (0, 1, 3) and (made == whole if done.status == 0 else not made and done.err.count("\n") == 1), f"call {at}: {done.status} {done.text}")
+        ends.append(done.status)
+        shutil.rmtree(context.folder / "new", ignore_errors=done.status != 0)
+        check(sorted(context.folder.rglob("*")) == before, f"call {at}: left: {set(context.folder.rglob('*')) - set(before)}")
+    check(ends[0] == 0 and ends.count(1) > 10 and ends[-1] == 0, str(ends))
 
 
 @case
