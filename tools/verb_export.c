@@ -245,19 +245,19 @@ static void put_readme(const struct job *job, FILE *out)
     lap_text_quoted(out, base_name(job->from), strlen(base_name(job->from)));
     fputs("\n  records    ", out);
     lap_text_quoted(out, job->found->program, strnlen(job->found->program, sizeof job->found->program));
-    fprintf(
-        out,
-        "\n"
-        "  needs      a Vulkan driver, %s, %s or newer (an older one may do)\n"
-        "  made by    lapilli " LAPILLI_VERSION "\n"
-        "\n"
-        "  ./run            plays it\n"
-        "  ./run --verify   and compares what it draws with the recording, if that has checks\n"
-        "  ./run --help     the other options\n"
-        "\n"
-        "lib has copies of libraries, to which their own licences apply. They go before those of the machine. Remove\n"
-        "one that is too old for the machine's driver. lib/vulkan is for machines that have no Vulkan loader.\n",
-        machine.machine, c_library());
+    fprintf(out,
+            "\n"
+            "  needs      a Vulkan driver, %s, %s or newer (an older one may do)\n"
+            "  made by    lapilli " LAPILLI_VERSION "\n"
+            "\n"
+            "  ./run            plays it\n"
+            "  ./run --verify   and compares what it draws with the recording, if that has checks\n"
+            "  ./run --help     the other options\n"
+            "\n"
+            "The libraries in lib are copies; their own licences apply. They go before those of the machine. Remove "
+            "one that\n"
+            "is too old for the machine's driver. lib/vulkan is for machines that have no Vulkan loader.\n",
+            machine.machine, c_library());
 }
 
 static enum lap_status fill(const struct job *job)
