@@ -191,6 +191,7 @@ struct events {
     bool told_end;
     struct lap_work_view view; /* that the client has */
     size_t files;              /* that it has been told of */
+    uint64_t told;             /* of its progress */
     char *text;                /* to be sent */
     size_t bytes, sent;
 };
@@ -245,6 +246,12 @@ static void next_event(struct events *events)
         lap_work_wait(events->work, events->view.version, ALIVE_MS, &now);
     else
         now = events->view;
+    if (now.all && now.done != events->told) { /* also of work that is done meanwhile */
+        events->view = now;
+        events->told = now.done;
+        set_text(events, "progress", print("{\"done\": %" PRIu64 ", \"all\": %" PRIu64 "}", now.done, now.all));
+        return;
+    }
     if (events->files < now.files) {
         events->view = now;
         set_text(events, "picture", print("{\"path\": \"%s\"}", lap_work_file(events->work, events->files++)));
@@ -252,8 +259,6 @@ static void next_event(struct events *events)
     }
     if (now.answer)
         end_with(events, now.answer);
-    else if (now.version != events->view.version)
-        set_text(events, "progress", print("{\"done\": %" PRIu64 ", \"all\": %" PRIu64 "}", now.done, now.all));
     else
         set_text(events, "waiting", print("{}"));
     events->view = now;
