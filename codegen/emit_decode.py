@@ -10,11 +10,9 @@ device does not know, are left out.
 
 from __future__ import annotations
 
-import re
-
 from model import WIRES, CommandPlan, Field, Model, StructPlan
 from runs import begin_run, runs
-from text import Text, dispatch_handle, expand, finish_header, header, pointer_cast, struct_call
+from text import Text, dispatch_handle, expand, finish_header, followed_in, header, pointer_cast, struct_call
 
 GET = {"u8": "lap_get_u8(dec)", "u32": "lap_get_u32(dec)", "u64": "lap_get_long(dec)", "size": "lap_get_long(dec)",
        "i32": "(int32_t)lap_get_i64(dec)", "i64": "lap_get_i64(dec)", "f32": "lap_get_float(dec)", "f64": "lap_get_double(dec)"}
@@ -122,7 +120,7 @@ class _Body:
             return
         count = expand(f.count, self.ref)
         # The pointer to a count may be NULL in a damaged trace.
-        followed = dict.fromkeys(a or b for a, b in re.findall(r"\*{(\w+)}|{(\w+)}(?:->|\[)", f.count + f.inner_count))
+        followed = followed_in(f.count + f.inner_count)
         if followed:
             text("if (lap_get_u8(dec) && " + " && ".join(f"gen_decode_followed(dec, {self.ref(n)})" for n in followed) + ") {")
         else:
@@ -178,7 +176,7 @@ class _Body:
             text(f"{value} = items;")
         self._absent(f, count, followed)
 
-    def _absent(self, f: Field, count: str, followed: dict) -> None:
+    def _absent(self, f: Field, count: str, followed: list[str]) -> None:
         """Code for a null pointer: an error where a driver follows it. For commands see emit_replay.py."""
         text = self.text
         if not f.needed or followed or not self.owner:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from model import WIRES, CommandPlan, Field, Model, StructPlan
-from text import Text, expand, finish_header, header, parameters, pointer_cast, struct_call
+from text import Text, expand, finish_header, followed_in, header, parameters, pointer_cast, struct_call
 
 PUT = {"u8": "*p++ = (uint8_t){}", "u32": "p = lap_at_u64(p, (uint32_t){})", "u64": "p = lap_at_u64(p, (uint64_t){})",
        "size": "p = lap_at_u64(p, (uint64_t){})", "i32": "p = lap_at_i64(p, (int64_t){})", "i64": "p = lap_at_i64(p, {})",
@@ -136,7 +136,7 @@ class Body:
         return value
 
     def present(self, f: Field, value: str) -> str:
-        parts = [f"{value} != NULL"]
+        parts = [f"{value} != NULL", *(f"{self.ref(name)} != NULL" for name in followed_in(f.count + f.inner_count))]
         if f.condition:
             parts.append(f"({expand(f.condition, self.ref)})")
         if f.output and self.has_result:

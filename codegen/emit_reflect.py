@@ -8,7 +8,7 @@ from pathlib import Path
 
 import effects
 from model import CommandPlan, Field, Model, StructPlan
-from text import Text, expand, finish_header, header
+from text import Text, expand, finish_header, followed_in, header
 
 SHAPES = {"value": "VALUE", "array": "ARRAY", "pointer": "POINTER", "pointers": "POINTERS", "string": "STRING",
           "strings": "STRINGS", "bytes": "BYTES", "pnext": "PNEXT", "stype": "STYPE", "skip": "SKIP"}
@@ -71,8 +71,7 @@ class _Members:
         """A function for an expression that no table entry can hold; 0 where the expression would follow a NULL
         pointer."""
         name = f"compute_{owner}_{f.name}"
-        followed = re.findall(r"\*{(\w+)}|{(\w+)}(?:->|\[)", expression)
-        tests = "".join(f"s->{a or b} && " for a, b in dict.fromkeys(followed))
+        tests = "".join(f"s->{followed} && " for followed in followed_in(expression))
         row = re.sub(r"\[i\]", "[row]", expand(expression, lambda m: f"s->{m}"))
         self.text(f"static uint64_t {name}(const void *owner, uint64_t row)")
         self.text("{")
@@ -86,6 +85,8 @@ class _Members:
     def count(self, owner: str, f: Field, ctype: str, index: dict[str, int]) -> tuple[str, str, str, str]:
         """count kind, count, count member, compute."""
         none = "GEN_MEMBER_NONE"
+        if any(index[name] > index[f.name] for name in followed_in(f.count + f.inner_count)):
+            raise ValueError(f"{owner}.{f.name}: its count stands behind it")  # codegen/support/pointers.c goes in order
         if f.shape == "array":
             return "CONSTANT", f.length, none, "NULL"
         if f.member.bits is not None:

@@ -93,6 +93,11 @@ def expand(expression: str, reference: Callable[[str], str]) -> str:
     return re.sub(r"{(\w+)}", lambda m: reference(m.group(1)), expression)
 
 
+def followed_in(expression: str) -> list[str]:
+    """The members whose pointers an expression follows."""
+    return list(dict.fromkeys(a or b for a, b in re.findall(r"\*{(\w+)}|{(\w+)}(?:->|\[)", expression)))
+
+
 def parameter(f: Field) -> str:
     """The parameter's declaration as in the header."""
     return f.member.declaration
