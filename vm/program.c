@@ -103,6 +103,27 @@ uint64_t lap_vm_sum(unsigned type, uint64_t a, uint64_t b)
     return (a + b) & lap_vm_mask(type);
 }
 
+bool lap_vm_is_name(const char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (!(text[i] >= 'a' && text[i] <= 'z') && !(text[i] >= 'A' && text[i] <= 'Z') &&
+            !(text[i] >= '0' && text[i] <= '9') && text[i] != '_')
+            return false;
+    return bytes > 0 && bytes <= UINT8_MAX;
+}
+
+bool lap_vm_is_info(const char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        uint8_t c = (uint8_t)text[i];
+
+        /* Those from 0x80 to 0x9f are two bytes in UTF-8. */
+        if (c < 0x20 || c == 0x7f || (c == 0xc2 && i + 1 < bytes && (uint8_t)text[i + 1] < 0xa0))
+            return false;
+    }
+    return bytes <= LAP_VM_INFO_BYTES;
+}
+
 static const struct lap_vm_label *label_of(const struct lap_vm_program *program, size_t instruction)
 {
     for (size_t i = instruction + 1; i-- > 0;)

@@ -177,9 +177,17 @@ struct lap_vm_program {
     size_t resource_count;
     const struct lap_vm_label *labels;
     size_t label_count;
-    const char *info; /* a JSON object */
+    const char *info; /* a JSON object in one line (lap_vm_is_info) */
     void *owned;      /* vm/program_file.c */
 };
+
+#define LAP_VM_BYTES_MAX (UINT64_MAX / 4) /* of volatile memory, and of a resource: sums don't overflow */
+
+/* What a function may be called, and what `info` may be, which are printed: letters, digits and _; no control
+ * characters, and no more than LAP_VM_INFO_BYTES. */
+#define LAP_VM_INFO_BYTES ((size_t)1 << 20)
+bool lap_vm_is_name(const char *text, size_t bytes);
+bool lap_vm_is_info(const char *text, size_t bytes);
 
 /* "instruction 12 (CALL vkQueueSubmit) at #34.5", for messages; labels are looked for in front of it. */
 #define LAP_VM_PLACE_BYTES 192u

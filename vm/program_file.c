@@ -190,7 +190,7 @@ enum lap_status lap_vm_program_write(const struct lap_vm_program *program, const
 {
     uint8_t head[HEAD_BYTES + SECTIONS * SECTION_BYTES + 8] = LAP_VM_FILE_MAGIC;
     struct stored *stored = calloc(program->resource_count + 1, sizeof *stored);
-    uint64_t at = sizeof head, none = 0;
+    uint64_t at = sizeof head, none = 0, total = 0;
     enum lap_status status;
 
     if (!stored)
@@ -208,7 +208,8 @@ enum lap_status lap_vm_program_write(const struct lap_vm_program *program, const
         add_section(&section, program, i, stored);
         if (section.failed)
             status = lap_fail(LAP_ERROR_MEMORY, "no memory to write the program");
-        else if (section.count > LAP_VM_FILE_SECTION_LIMIT)
+        else if ((total += section.count) > LAP_VM_FILE_SECTION_LIMIT ||
+                 (i == INFO && section.count > LAP_VM_INFO_BYTES))
             status = lap_fail(LAP_ERROR_LIMIT, "the program is larger than a file of one may be");
         else
             status = put_packed(fd, section.data, section.count, &at, &count, &hash);
@@ -265,28 +266,24 @@ static enum lap_status get_packed(int fd, uint64_t at, size_t stored, uint8_t *t
     return status;
 }
 
-static enum lap_status read_section(int fd, const uint8_t *entry, uint64_t file_bytes, uint8_t **out,
+/* total: of the sections before, and then of this one, too. */
+static enum lap_status read_section(int fd, const uint8_t *entry, uint64_t file_bytes, uint64_t *total, uint8_t **out,
                                     uint64_t *out_bytes)
 {
     uint64_t offset = lap_load_u64(entry), stored = lap_load_u64(entry + 8), bytes = lap_load_u64(entry + 16);
     uint64_t hash = lap_load_u64(entry + 24);
 
-    if (offset > file_bytes || stored > file_bytes - offset || stored > bytes || bytes > LAP_VM_FILE_SECTION_LIMIT)
+    if (offset > file_bytes || stored > file_bytes - offset || stored > bytes)
         return damaged("a section is not in the file");
+    if (bytes > LAP_VM_FILE_SECTION_LIMIT - *total)
+        return lap_fail(LAP_ERROR_LIMIT, "a program of more than %" PRIu64 " MiB", LAP_VM_FILE_SECTION_LIMIT >> 20);
+    *total += bytes;
     *out = aligned_alloc(64, (bytes + 128) / 64 * 64); /* constants are read as structures; text ends with a zero */
     if (!*out)
         return lap_fail(LAP_ERROR_MEMORY, "no memory for a program of %" PRIu64 " bytes", bytes);
     (*out)[bytes] = 0;
     *out_bytes = bytes;
     return get_packed(fd, offset, stored, *out, bytes, &hash);
-}
-
-static bool is_name(const uint8_t *text, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        if (text[i] <= ' ' || text[i] > '~')
-            return false;
-    return bytes > 0;
 }
 
 /* Names end with a zero, for which there is room where the next head begins, once that was read. */
@@ -322,7 +319,7 @@ static enum lap_status parse_functions(struct owned *owned, struct lap_vm_progra
             for (unsigned j = 0; j < function->argument_count; j++)
                 if ((function->arguments[j] = *p++) > LAP_VM_POINTER)
                     return damaged("its functions");
-            if (!is_name(p, name))
+            if (!lap_vm_is_name((const char *)p, name))
                 return damaged("the name of a function");
             function->name = (const char *)p;
             p += name;
@@ -350,7 +347,7 @@ static enum lap_status parse_tables(struct owned *owned, struct lap_vm_program *
         owned->resources[i] = (struct lap_vm_resource){{lap_load_u64(p), lap_load_u64(p + 8)}, lap_load_u64(p + 16)};
         *stored = (struct stored){lap_load_u64(q), lap_load_u64(q + 8)};
         if (stored->offset > file_bytes || stored->bytes > file_bytes - stored->offset ||
-            stored->bytes > owned->resources[i].bytes || owned->resources[i].bytes > SIZE_MAX / 2)
+            stored->bytes > owned->resources[i].bytes || owned->resources[i].bytes > LAP_VM_BYTES_MAX)
             return damaged("a resource is not in the file");
     }
     for (size_t i = 0; i < labels; i++) {
@@ -366,7 +363,7 @@ static enum lap_status parse_tables(struct owned *owned, struct lap_vm_program *
 enum lap_status lap_vm_program_read(int fd, struct lap_vm_program *out)
 {
     uint8_t head[HEAD_BYTES + SECTIONS * SECTION_BYTES + 8];
-    uint64_t bytes[SECTIONS] = {0};
+    uint64_t bytes[SECTIONS] = {0}, total = 0;
     struct owned *owned = calloc(1, sizeof *owned);
     struct stat file;
     enum lap_status status;
@@ -388,14 +385,16 @@ enum lap_status lap_vm_program_read(int fd, struct lap_vm_program *out)
     if (status == LAP_OK && lap_hash64(head, sizeof head - 8) != lap_load_u64(head + sizeof head - 8))
         status = damaged("its head has another hash");
     for (unsigned i = 0; status == LAP_OK && i < SECTIONS; i++)
-        status = read_section(fd, head + HEAD_BYTES + i * SECTION_BYTES, (uint64_t)file.st_size, &owned->sections[i],
-                              &bytes[i]);
+        status = read_section(fd, head + HEAD_BYTES + i * SECTION_BYTES, (uint64_t)file.st_size, &total,
+                              &owned->sections[i], &bytes[i]);
     if (status == LAP_OK)
         status = parse_functions(owned, out, bytes[FUNCTIONS]);
     if (status == LAP_OK)
         status = parse_tables(owned, out, bytes, (uint64_t)file.st_size);
-    if (status == LAP_OK && bytes[CODE] % 4)
+    if (status == LAP_OK && (bytes[CODE] % 4 || lap_load_u64(head + 16) > LAP_VM_BYTES_MAX))
         status = damaged("its code");
+    if (status == LAP_OK && !lap_vm_is_info((const char *)owned->sections[INFO], bytes[INFO]))
+        status = damaged("what it says about itself is no text of one line");
     if (status == LAP_OK) {
         uint32_t *code = (uint32_t *)(void *)owned->sections[CODE];
 

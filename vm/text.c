@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_BYTES     (1u << 20) /* of text; info is one line */
+#define LINE_BYTES     (LAP_VM_INFO_BYTES + 16) /* of text; info is one line */
 #define CONSTANT_LIMIT (UINT64_C(1) << 31)
 #define ROW_BYTES      32u /* of constants in a line */
 
@@ -260,7 +260,8 @@ static enum lap_status read_function(struct text *text, char *rest)
 
     if (text->in_code)
         return wrong(text, "functions stand before the code");
-    if (!number_of(word_of(&rest), LAP_VM_APIS - 1, &api) || !(name = word_of(&rest)) || strlen(name) > UINT8_MAX)
+    if (!number_of(word_of(&rest), LAP_VM_APIS - 1, &api) || !(name = word_of(&rest)) ||
+        !lap_vm_is_name(name, strlen(name)))
         return wrong(text, "function API NAME RESULT ARGUMENTS");
     if (!type_of(word_of(&rest), LAP_VM_NOTHING + 1, &type) || type == LAP_VM_POINTER)
         return wrong(text, "the result of a function is a type, or Nothing");
@@ -290,7 +291,7 @@ static enum lap_status read_resource(struct text *text, char *rest)
     char high[17] = "";
 
     if (!hash || strlen(hash) != 32 || strspn(hash, "0123456789abcdef") != 32 ||
-        !number_of(word_of(&rest), UINT64_MAX / 4, &bytes))
+        !number_of(word_of(&rest), LAP_VM_BYTES_MAX, &bytes))
         return wrong(text, "resource HASH BYTES");
     resource = grow(&text->resources);
     if (!resource)
@@ -461,6 +462,8 @@ static enum lap_status read_line(struct text *text, char *line, struct lap_vm_pr
     char *rest = line, *name;
 
     if (strncmp(line, "info ", 5) == 0) { /* it may have semicolons */
+        if (!lap_vm_is_info(line + 5, strlen(line + 5)))
+            return wrong(text, "info has control characters");
         free(text->info);
         text->info = strdup(line + 5);
         return text->info ? LAP_OK : no_memory();
@@ -479,8 +482,8 @@ static enum lap_status read_line(struct text *text, char *line, struct lap_vm_pr
     if (text->in_code)
         return read_instruction(text, name, rest);
     if (strcmp(name, "volatile") == 0)
-        return number_of(word_of(&rest), UINT64_MAX / 4, &text->volatile_bytes) ? LAP_OK
-                                                                                : wrong(text, "volatile BYTES");
+        return number_of(word_of(&rest), LAP_VM_BYTES_MAX, &text->volatile_bytes) ? LAP_OK
+                                                                                  : wrong(text, "volatile BYTES");
     if (strcmp(name, "function") == 0)
         return read_function(text, rest);
     if (strcmp(name, "resource") == 0)
@@ -492,31 +495,44 @@ static enum lap_status read_line(struct text *text, char *line, struct lap_vm_pr
     return read_row(text, name, rest);
 }
 
+/* A line without its end. LAP_END: there is none. */
+static enum lap_status next_line(struct text *text, FILE *in, char *line)
+{
+    size_t count = 0;
+    int c;
+
+    while ((c = getc(in)) != EOF && c != '\n') {
+        if (c == 0 || count == LINE_BYTES)
+            return wrong(text, "this is no line of text");
+        line[count++] = (char)c;
+    }
+    line[count - (count && line[count - 1] == '\r')] = 0;
+    return c == EOF && count == 0 ? LAP_END : LAP_OK;
+}
+
 enum lap_status lap_vm_text_read(FILE *in, struct lap_vm_program *out)
 {
     struct text *text = calloc(1, sizeof *text);
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t count;
+    char *line = malloc(LINE_BYTES + 1);
     enum lap_status status = LAP_OK;
 
     *out = (struct lap_vm_program){.info = "{}", .owned = text};
-    if (!text)
+    if (!text || !line) {
+        free(line);
         return no_memory();
+    }
     text->code.item_bytes = sizeof(uint32_t);
     text->resources.item_bytes = sizeof(struct lap_vm_resource);
     text->labels.item_bytes = sizeof(struct lap_vm_label);
     for (unsigned api = 0; api < LAP_VM_APIS; api++)
         text->functions[api].item_bytes = sizeof(struct lap_vm_function);
-    while (status == LAP_OK && (count = getline(&line, &room, in)) > 0) {
+    while (status == LAP_OK) {
         text->line++;
-        if (strlen(line) != (size_t)count || count > (ssize_t)LINE_BYTES) {
-            status = wrong(text, "this is no line of text");
-            break;
-        }
-        line[strcspn(line, "\r\n")] = 0;
-        status = read_line(text, line, out);
+        status = next_line(text, in, line);
+        if (status == LAP_OK)
+            status = read_line(text, line, out);
     }
+    status = status == LAP_END ? LAP_OK : status;
     if (status == LAP_OK && ferror(in))
         status = lap_fail(LAP_ERROR_IO, "can't read the text: %s", strerror(errno));
     if (status == LAP_OK && !text->in_code)

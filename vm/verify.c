@@ -177,14 +177,17 @@ static enum lap_status see_resource(struct walk *walk, uint32_t number)
 static enum lap_status see_post(struct walk *walk)
 {
     enum lap_status status = need(walk, 2);
-    const struct entry *size = &walk->stack[walk->depth - 1];
+    struct entry size;
 
-    if (status == LAP_OK && size->type != LAP_VM_UINT32)
-        return bad(walk, "the size is %s instead of Uint32", lap_vm_type_name(size->type));
-    if (status == LAP_OK && size->known && size->value)
-        status = check_pointer(walk, 1, size->value, false);
-    if (status == LAP_OK && !lap_vm_is_pointer(walk->stack[walk->depth - 2].type))
+    if (status != LAP_OK)
+        return status;
+    size = walk->stack[walk->depth - 1];
+    if (size.type != LAP_VM_UINT32)
+        return bad(walk, "the size is %s instead of Uint32", lap_vm_type_name(size.type));
+    if (!lap_vm_is_pointer(walk->stack[walk->depth - 2].type))
         return bad(walk, "%s is no pointer", lap_vm_type_name(walk->stack[walk->depth - 2].type));
+    if (size.known && size.value)
+        status = check_pointer(walk, 1, size.value, false);
     if (status == LAP_OK)
         walk->depth -= 2;
     return status;
@@ -203,10 +206,11 @@ static enum lap_status see_clone(struct walk *walk, uint32_t from_top)
 static enum lap_status see_extend(struct walk *walk, uint32_t data)
 {
     enum lap_status status = need(walk, 1);
-    struct entry *entry = &walk->stack[walk->depth - 1];
+    struct entry *entry;
 
     if (status != LAP_OK)
         return status;
+    entry = &walk->stack[walk->depth - 1];
     if (entry->type == LAP_VM_BOOL)
         return bad(walk, "Bool has one bit");
     entry->value = lap_vm_extend(entry->type, entry->value, data);

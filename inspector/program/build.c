@@ -592,6 +592,12 @@ static char *describe(const struct lap_reader *reader)
         cJSON_AddItemToArray(counters, cJSON_CreateNumber((double)summary->counters[i]));
     text = cJSON_PrintUnformatted(all);
     cJSON_Delete(all);
+    /* cJSON escapes other control characters than these. */
+    for (char *c = text; c && *c; c++)
+        if (!lap_vm_is_info(c, c[1] ? 2 : 1)) {
+            c[1] = c[1] && (uint8_t)*c == 0xc2 ? '?' : c[1];
+            *c = '?';
+        }
     return text;
 }
 
