@@ -164,6 +164,8 @@ static enum lap_status visit_member(struct walk *walk, const struct gen_member *
     count = lap_walk_count(members, member, owner);
     if (member->shape == GEN_SHAPE_POINTERS || member->shape == GEN_SHAPE_STRINGS)
         return visit_rows(walk, member, owner, at, count);
+    if (member->shape == GEN_SHAPE_BYTES && walk->visitor->bytes && count <= SIZE_MAX / 2)
+        return walk->visitor->bytes(walk->visitor->user, at, load_pointer(at), (size_t)count);
     if (member->shape == GEN_SHAPE_BYTES)
         return point(walk, at, count, 1, 1);
     status = point(walk, at, count, member->element_bytes, alignment_of(member));

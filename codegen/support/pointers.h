@@ -20,6 +20,8 @@ struct lap_pointers_visitor {
     /* The pointer at `location` (in the parameters, or in memory that was allowed) to so many bytes. An error ends the
      * walk. */
     enum lap_status (*pointer)(void *user, const void *location, const void *target, size_t bytes, size_t alignment);
+    /* The same to bytes that the walk and encoders do not look into. NULL: `pointer` is called. */
+    enum lap_status (*bytes)(void *user, const void *location, const void *target, size_t bytes);
     /* The same to a string: *out_bytes with its zero. */
     enum lap_status (*string)(void *user, const void *location, const char *target, size_t *out_bytes);
     /* May be NULL. A handle that is not null. */

@@ -7,6 +7,8 @@
 #include "base/array.h"
 #include "trace/hash.h"
 
+#define BYTES_MAX (UINT64_C(4) << 30)
+
 struct made_block {
     uint64_t hash[2], number;
     size_t users; /* command buffers */
@@ -44,6 +46,7 @@ static void drop(struct made_blocks *blocks, struct made_block *block)
     if (lap_map_get(&blocks->by_hash, block->hash[0] >> 2) == block)
         lap_map_remove(&blocks->by_hash, block->hash[0] >> 2);
     blocks->blocks[block->number - 1] = NULL;
+    blocks->bytes -= block->bytes;
     free(block);
 }
 
@@ -73,6 +76,9 @@ static enum lap_status find_block(struct made_blocks *blocks, const uint8_t *dat
         memcmp(block->data, data, bytes) == 0)
         return LAP_OK;
     *out = NULL;
+    if (bytes > BYTES_MAX - blocks->bytes)
+        return lap_fail(LAP_ERROR_LIMIT, "the command buffers of the program have more than %d GiB of commands",
+                        (int)(BYTES_MAX >> 30));
     if (!lap_array_grow(&blocks->blocks, sizeof *blocks->blocks, &blocks->room, blocks->count + 1) ||
         !(block = malloc(sizeof *block + bytes)))
         return no_memory();
@@ -85,6 +91,7 @@ static enum lap_status find_block(struct made_blocks *blocks, const uint8_t *dat
         return status;
     }
     blocks->blocks[blocks->count++] = *out = block;
+    blocks->bytes += bytes;
     return LAP_OK;
 }
 

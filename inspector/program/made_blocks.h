@@ -19,6 +19,7 @@ struct made_block;
 struct made_blocks {
     struct made_block **blocks; /* [number - 1]; NULL: gone */
     size_t count, room;
+    uint64_t bytes; /* of all that are there */
     struct lap_map by_hash;
     struct lap_map buffers, pools; /* by their numbers */
 };
@@ -26,7 +27,7 @@ struct made_blocks {
 void made_blocks_init(struct made_blocks *blocks);
 void made_blocks_finish(struct made_blocks *blocks); /* also of a zeroed one */
 
-/* *out_number: from 1. LAP_ERROR_MEMORY. */
+/* *out_number: from 1. LAP_ERROR_MEMORY; LAP_ERROR_LIMIT: they are too many bytes, all together. */
 enum lap_status made_blocks_put(struct made_blocks *blocks, uint64_t command_buffer, const uint8_t *data, size_t bytes,
                                 uint64_t *out_number) LAP_MUST_CHECK;
 /* False: there is none. */

@@ -18,6 +18,7 @@
 #include "vm/machine.h"
 
 #define CHECKS_COMMAND UINT32_MAX /* lapilliChecks, which is none */
+#define BYTES_MAX ((size_t)LAP_BLOB_MAX_BYTES) /* of a call, and of a command buffer */
 
 struct program_packets {
     const struct lap_vm_program *program;
@@ -49,8 +50,10 @@ struct making {
     uint32_t command_count;
     struct made_blocks blocks;
     struct lap_packet packet; /* what the last call made */
-    const uint8_t *checks;    /* results that the program may read */
+    uint8_t *checks;          /* results that the program may read */
     uint32_t check_bytes;
+    uint64_t call_bytes;      /* that the call points to */
+    uint64_t ticket;          /* of the last packet */
 };
 
 /* ---- what a program is ---- */
@@ -135,8 +138,8 @@ static enum lap_status find_frames(struct program_packets *p)
         const struct lap_vm_label *label = &program->labels[i];
 
         if (label->packet < ticket || label->frame < frames || label->packet == 0 ||
-            label->frame > frames + program->label_count)
-            return lap_fail(LAP_ERROR_FORMAT, "label %zu is in front of the one before", i);
+            label->frame > program->label_count)
+            return lap_fail(LAP_ERROR_FORMAT, "label %zu is in front of the one before, or too far behind it", i);
         ticket = label->packet;
         frames = label->frame;
     }
@@ -169,26 +172,51 @@ static uint64_t count_blocks(const struct program_packets *p)
 
 /* ---- calls ---- */
 
+static enum lap_status too_much(const char *what)
+{
+    return lap_fail(LAP_ERROR_LIMIT, "%s take more than %zu MiB", what, BYTES_MAX >> 20);
+}
+
+/* What a call points to is encoded: the same bytes as often as pointers lead there. */
+static enum lap_status count_bytes(struct making *m, size_t bytes)
+{
+    m->call_bytes += bytes < BYTES_MAX ? bytes : BYTES_MAX;
+    return m->call_bytes <= BYTES_MAX ? LAP_OK : too_much("the parameters of a call");
+}
+
 static enum lap_status see_pointer(void *user, const void *location, const void *target, size_t bytes, size_t alignment)
 {
     struct making *m = user;
-    uint32_t number;
+    enum lap_status status = count_bytes(m, bytes);
 
     (void)location;
+    if (status != LAP_OK)
+        return status;
     if ((uintptr_t)target % alignment)
         return lap_fail(
             LAP_ERROR_FORMAT, "%s: a pointer is not aligned to %zu bytes",
             lap_vm_place(m->packets->program, lap_vm_instruction_now(m->machine), (char[LAP_VM_PLACE_BYTES]){0}),
             alignment);
-    if (bytes && lap_vm_is_resource(m->machine, (uintptr_t)target, bytes, &number)) {
-        struct recode *recode = &m->recode;
-
-        if (!lap_array_grow(&recode->blobs, sizeof *recode->blobs, &recode->blob_capacity, recode->blob_count + 1))
-            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-        recode->blobs[recode->blob_count++] = (struct recode_blob){target, bytes, number + UINT64_C(1), false};
-        return LAP_OK;
-    }
     return lap_vm_reach(m->machine, (uintptr_t)target, bytes, false);
+}
+
+/* Only bytes may stay where they are: what is looked at must not change before it is encoded, as it would where
+ * another pointer brings the resource in. */
+static enum lap_status see_bytes(void *user, const void *location, const void *target, size_t bytes)
+{
+    struct making *m = user;
+    struct recode *recode = &m->recode;
+    uint32_t number;
+
+    if (bytes < LAP_BLOB_MIN_BYTES || !lap_vm_is_resource(m->machine, (uintptr_t)target, bytes, &number))
+        return see_pointer(user, location, target, bytes, 1);
+    for (size_t i = 0; i < recode->blob_count; i++)
+        if (recode->blobs[i].data == target)
+            return LAP_OK;
+    if (!lap_array_grow(&recode->blobs, sizeof *recode->blobs, &recode->blob_capacity, recode->blob_count + 1))
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    recode->blobs[recode->blob_count++] = (struct recode_blob){target, bytes, number + UINT64_C(1), false};
+    return LAP_OK;
 }
 
 static enum lap_status see_string(void *user, const void *location, const char *target, size_t *out_bytes)
@@ -198,7 +226,9 @@ static enum lap_status see_string(void *user, const void *location, const char *
 
     (void)location;
     for (*out_bytes = 0;; ++*out_bytes) {
-        status = lap_vm_reach(m->machine, (uintptr_t)target + *out_bytes, 1, false);
+        status = count_bytes(m, 1);
+        if (status == LAP_OK)
+            status = lap_vm_reach(m->machine, (uintptr_t)target + *out_bytes, 1, false);
         if (status != LAP_OK || !target[*out_bytes])
             break;
     }
@@ -314,6 +344,8 @@ static enum lap_status record(struct making *m, uint32_t command, const struct l
         lap_enc_reset(&m->recode.enc);
     }
     status = recode_command(&m->recode, command, args->bytes);
+    if (status == LAP_OK && (size_t)(m->recode.enc.p - m->recode.enc.base) > BYTES_MAX)
+        status = too_much("the commands of a command buffer");
     m->command_count++;
     if (status == LAP_OK && command == GEN_vkEndCommandBuffer)
         status = end_recording(m);
@@ -322,19 +354,29 @@ static enum lap_status record(struct making *m, uint32_t command, const struct l
 
 /* ---- results and posts ---- */
 
+/* A copy: the replay makes more of them while the program runs. */
 static enum lap_status give_checks(struct making *m, uint64_t to)
 {
     const struct program_resources *from = &m->packets->resources;
-    uint8_t result[12];
-    enum lap_status status = lap_vm_reach(m->machine, (uintptr_t)to, sizeof result, true);
+    const void *results = NULL;
+    uint8_t place[12], *grown;
+    uint32_t bytes = 0;
+    enum lap_status status = lap_vm_reach(m->machine, (uintptr_t)to, sizeof place, true);
 
     if (status != LAP_OK)
         return status;
-    m->check_bytes = 0;
-    m->checks = from->checks ? from->checks(from->user, &m->check_bytes) : NULL;
-    lap_store_u64(result, (uintptr_t)m->checks);
-    lap_store_u32(result + 8, m->check_bytes);
-    memcpy((void *)(uintptr_t)to, result, sizeof result);
+    if (from->checks)
+        results = from->checks(from->user, &bytes);
+    grown = bytes ? realloc(m->checks, bytes) : m->checks;
+    if (bytes && !grown)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    m->checks = grown;
+    m->check_bytes = bytes;
+    if (bytes)
+        memcpy(m->checks, results, bytes);
+    lap_store_u64(place, bytes ? (uintptr_t)m->checks : 0);
+    lap_store_u32(place + 8, bytes);
+    memcpy((void *)(uintptr_t)to, place, sizeof place);
     return LAP_OK;
 }
 
@@ -358,7 +400,7 @@ static enum lap_status call(void *user, unsigned api, unsigned function, const u
 {
     struct making *m = user;
     const struct lap_pointers_visitor visitor = {
-        .pointer = see_pointer, .string = see_string, .handle = see_handle, .user = m};
+        .pointer = see_pointer, .bytes = see_bytes, .string = see_string, .handle = see_handle, .user = m};
     uint32_t command = m->packets->commands[api][function];
     struct lap_args args;
     enum lap_status status;
@@ -368,6 +410,7 @@ static enum lap_status call(void *user, unsigned api, unsigned function, const u
         return give_checks(m, arguments[0]);
     status = fill(m, command, arguments, &args);
     recode_forget(&m->recode);
+    m->call_bytes = 0;
     if (status == LAP_OK)
         status = lap_pointers_walk(command, args.bytes, &visitor);
     if (status == LAP_OK)
@@ -406,6 +449,7 @@ static void end(void *making)
     recode_finish(&m->recode);
     lap_vm_destroy(&m->machine);
     made_blocks_finish(&m->blocks);
+    free(m->checks);
     free(m);
 }
 
@@ -452,6 +496,7 @@ static enum lap_status next(void *making, struct lap_packet *out)
     struct making *m = making;
     const struct lap_vm_program *program = m->packets->program;
     const struct lap_vm_label *label;
+    char place[LAP_VM_PLACE_BYTES];
     enum lap_status status;
 
     m->packets->resources.advance(m->packets->resources.user);
@@ -465,6 +510,11 @@ static enum lap_status next(void *making, struct lap_packet *out)
     if (lap_vm_label_now(m->machine) == UINT32_MAX)
         return lap_fail(LAP_ERROR_FORMAT, "the first call has no label in front of it");
     label = &program->labels[lap_vm_label_now(m->machine)];
+    if (label->packet < m->ticket)
+        return lap_fail(LAP_ERROR_FORMAT, "%s: label %" PRIu32 " is in front of one before",
+                        lap_vm_place(program, lap_vm_instruction_now(m->machine) - 1, place),
+                        lap_vm_label_now(m->machine));
+    m->ticket = label->packet;
     *out = m->packet;
     out->stream = 0;
     out->ticket = label->packet;

@@ -159,6 +159,44 @@ def forged_programs_are_refused_with_their_place(context: Context) -> None:
 
 
 @case
+def hostile_programs_end_with_a_sentence(context: Context) -> None:
+    context.run([context.app("descriptors")], context.layer_env())
+    compile_trace(context, "out.lapilli", "out.lapvm")
+    text = text_of(context, "out.lapvm")
+    volatile, resource = (re.search(pattern, text, re.MULTILINE) for pattern in (r"^volatile (\d+)$", r"^resource \w+ (\d+)"))
+    labels = [line for line in text.splitlines() if line.startswith("label ")]
+    frames = [(line, re.sub(r"^(label \S+) \d+", rf"\1 {len(labels) + i}", line)) for i, line in enumerate(labels[-2:])]
+    assert volatile and resource
+    room = ("\n" + volatile[0], f"\nvolatile {int(volatile[1]) + (1 << 31)}")
+
+    def calls(function: str, types: str, *pushes: str) -> tuple[tuple[str, str], ...]:
+        """Its first call."""
+        listed = () if f" {function} " in text else (("\nconstants ", f"\nfunction 0 {function} Nothing {types}\nconstants "),)
+        return room, *listed, ("\ncode\n", "\ncode\n  LABEL 0\n" + "".join(f"  {push}\n" for push in (*pushes, f"CALL {function}")))
+
+    array = "PUSH_I VolatilePointer 0"
+    # The number of elements is behind a pointer that is null. Structures that a resource replaces while they are looked at. More bytes
+    # than a call may have. Then labels, and what would reach a terminal.
+    for changes, word in ((calls("vkEnumeratePhysicalDevices", "Uint64 Pointer Pointer Int32", "PUSH_I Uint64 1", "PUSH_I AbsolutePointer 0", array, "PUSH_I Int32 0"), ""),
+                          (calls("vkGetCalibratedTimestampsKHR", "Uint64 Uint32 Pointer Pointer Pointer Int32", array, "RESOURCE 0", "PUSH_I Uint64 1",
+                                 f"PUSH_I Uint32 {int(resource[1]) // 24}", array, array, array, "PUSH_I Int32 0"), "CALL vkGetCalibratedTimestampsKHR"),
+                          (calls("vkCreateShaderModule", "Uint64 Pointer Pointer Int32", "PUSH_I Uint64 23", "EXTEND 0", "STORE_V 24", array, "STORE_V 32",
+                                 "PUSH_I Uint64 1", array, array, "PUSH_I Int32 0"), "MiB"),
+                          ((("  LABEL 5\n", "  LABEL 0\n"),), "label 0"),
+                          (frames, "too far"),
+                          ((("\ninfo {", "\ninfo {\x1b[31m"),), "control characters"),
+                          ((("\ninfo {", "\ninfo {\xc2\x9b31m"),), "control characters"),
+                          ((("function 0 vkCreateDevice ", "function 0 vkCreate\x1b[31mDevice "),), "API NAME")):
+        changed = text
+        for old, new in changes:
+            check(old in changed, old)
+            changed = changed.replace(old, new, 1)
+        done = assemble(context, changed, "forged.lapvm", "--resources", "out.lapvm", expect=None)
+        done = play(context, "forged.lapvm", expect=None) if done.status == 0 else done
+        check(done.status in ((1, 3) if word else (0,)) and word in done.err and "\x1b" not in done.err, f"{changes[-1]}: {done.status} {done.text}")
+
+
+@case
 def damage_is_named(context: Context) -> None:
     context.run([context.app("compute")], context.layer_env())
     compile_trace(context, "out.lapilli", "out.lapvm")
