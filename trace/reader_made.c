@@ -70,5 +70,6 @@ enum lap_status lap_reader_make_anew(struct lap_reader *reader)
     if (reader->making)
         reader->maker->end(reader->making);
     reader->making = NULL;
+    reader->failed = LAP_OK;
     return reader->maker->begin(reader->maker->user, &reader->making);
 }

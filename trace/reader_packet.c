@@ -463,11 +463,26 @@ static enum lap_status next_packet(struct lap_reader *reader, struct lap_packet 
     }
 }
 
+/* After an error a maker can't go on: it is the reader's, until it begins anew. */
+static enum lap_status next_made(struct lap_reader *reader, struct lap_packet *out_packet)
+{
+    enum lap_status status;
+
+    if (reader->failed != LAP_OK)
+        return lap_fail(reader->failed, "%s", reader->failure);
+    status = reader->maker->next(reader->making, out_packet);
+    if (status < 0) {
+        reader->failed = status;
+        keep_message(reader);
+    }
+    return status;
+}
+
 /* Not inlined: the quick way then does without its saved registers. */
 static __attribute__((noinline)) enum lap_status next_slow(struct lap_reader *reader, struct lap_packet *out_packet)
 {
     if (reader->maker)
-        return reader->maker->next(reader->making, out_packet);
+        return next_made(reader, out_packet);
     lap_cache_advance(&reader->cache);
     if (reader->failed != LAP_OK)
         return lap_fail(reader->failed, "%s", reader->failure);
