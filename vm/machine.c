@@ -84,6 +84,14 @@ static enum lap_status LAP_PRINTF(2, 3) bad(const struct lap_vm_machine *machine
     return lap_fail(LAP_ERROR_FORMAT, "%s: %s", lap_vm_place(machine->program, machine->at, place), text);
 }
 
+/* An error of the host's. */
+static enum lap_status placed(const struct lap_vm_machine *machine, enum lap_status status)
+{
+    char place[LAP_VM_PLACE_BYTES];
+
+    return status < 0 ? lap_fail_context(status, "%s", lap_vm_place(machine->program, machine->at, place)) : status;
+}
+
 /* ---- resources that are still outside ---- */
 
 /* The first one that ends behind an offset. */
@@ -190,8 +198,8 @@ enum lap_status lap_vm_reach(struct lap_vm_machine *machine, uintptr_t address, 
         return LAP_OK;
     if (machine->host->reaches && machine->host->reaches(machine->host->user, address, bytes, writes))
         return LAP_OK;
-    return bad(machine, "%zu bytes at an address are in no memory of the program that can be %s", bytes,
-               writes ? "written" : "read");
+    return lap_fail(LAP_ERROR_FORMAT, "%zu bytes at an address are in no memory of the program that can be %s", bytes,
+                    writes ? "written" : "read");
 }
 
 /* The address that a pointer on the stack means. */
@@ -216,7 +224,7 @@ static enum lap_status reach(struct lap_vm_machine *machine, size_t entry, uint6
     if (type == LAP_VM_CONSTANT && is_within(value, bytes, program->constant_bytes))
         return LAP_OK;
     if (type == LAP_VM_ABSOLUTE)
-        return lap_vm_reach(machine, (uintptr_t)value, bytes, writes);
+        return placed(machine, lap_vm_reach(machine, (uintptr_t)value, bytes, writes));
     return bad(machine, "%" PRIu64 " bytes at %" PRIu64 " are outside of %s memory", bytes, value,
                type == LAP_VM_CONSTANT ? "constant" : "volatile");
 }
@@ -267,7 +275,7 @@ static enum lap_status call(struct lap_vm_machine *machine, uint32_t word)
                            ? address_of(machine, machine->types[first + i], machine->stack[first + i])
                            : machine->stack[first + i];
     machine->depth = first;
-    status = machine->host->call(machine->host->user, api, number, arguments, &result);
+    status = placed(machine, machine->host->call(machine->host->user, api, number, arguments, &result));
     if (status >= 0 && lap_vm_pushes_return(word)) {
         machine->types[machine->depth] = function->result;
         machine->stack[machine->depth++] = result & lap_vm_mask(function->result);

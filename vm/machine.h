@@ -16,7 +16,7 @@ struct lap_vm_machine;
 
 struct lap_vm_host {
     /* Calls a function of the program. arguments: as on the stack, pointers as addresses of this process;
-     * *out_result is 0 before. LAP_AGAIN: done, and lap_vm_run returns here. */
+     * *out_result is 0 before. LAP_AGAIN: done, and lap_vm_run returns here. Errors get the instruction in front. */
     enum lap_status (*call)(void *user, unsigned api, unsigned function, const uint64_t *arguments,
                             uint64_t *out_result);
     /* The bytes of a resource; they stay until the next request. */

@@ -193,10 +193,7 @@ static enum lap_status see_pointer(void *user, const void *location, const void 
     if (status != LAP_OK)
         return status;
     if ((uintptr_t)target % alignment)
-        return lap_fail(
-            LAP_ERROR_FORMAT, "%s: a pointer is not aligned to %zu bytes",
-            lap_vm_place(m->packets->program, lap_vm_instruction_now(m->machine), (char[LAP_VM_PLACE_BYTES]){0}),
-            alignment);
+        return lap_fail(LAP_ERROR_FORMAT, "a pointer is not aligned to %zu bytes", alignment);
     return lap_vm_reach(m->machine, (uintptr_t)target, bytes, false);
 }
 

@@ -181,7 +181,7 @@ def hostile_programs_end_with_a_sentence(context: Context) -> None:
                           (calls("vkGetCalibratedTimestampsKHR", "Uint64 Uint32 Pointer Pointer Pointer Int32", array, "RESOURCE 0", "PUSH_I Uint64 1",
                                  f"PUSH_I Uint32 {int(resource[1]) // 24}", array, array, array, "PUSH_I Int32 0"), "CALL vkGetCalibratedTimestampsKHR"),
                           (calls("vkCreateShaderModule", "Uint64 Pointer Pointer Int32", "PUSH_I Uint64 23", "EXTEND 0", "STORE_V 24", array, "STORE_V 32",
-                                 "PUSH_I Uint64 1", array, array, "PUSH_I Int32 0"), "MiB"),
+                                 "PUSH_I Uint64 1", array, array, "PUSH_I Int32 0"), "vkCreateShaderModule) at #1: the parameters of a call take more than 1024 MiB"),
                           ((("  LABEL 5\n", "  LABEL 0\n"),), "label 0"),
                           (frames, "too far"),
                           ((("\ninfo {", "\ninfo {\x1b[31m"),), "control characters"),
