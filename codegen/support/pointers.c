@@ -8,7 +8,7 @@
 #include "gen_ids.h"
 #include "gen_reflect.h"
 
-#define ELEMENT_LIMIT (UINT64_C(1) << 24) /* structures, rows and strings of one command */
+#define ELEMENT_LIMIT (UINT64_C(1) << 22) /* structures, rows and strings of one command */
 
 struct walk {
     const struct lap_pointers_visitor *visitor;
