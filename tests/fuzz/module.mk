@@ -7,7 +7,7 @@ FUZZ_ARGUMENTS ?=
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROGRAMS := $(FUZZ_NAMES:%=$(BUILD)/targets/%)
 FUZZ_FORGE := $(call object,tests/fuzz/forge.c tests/fuzz/forge_mutate.c tests/fuzz/tail.c)
-FUZZ_OBJECTS := $(FUZZ_NAMES:%=$(BUILD)/obj/tests/fuzz/fuzz_%.o) $(FUZZ_FORGE) $(BUILD)/obj/tests/fuzz/seeds.o \
+FUZZ_OBJECTS := $(FUZZ_NAMES:%=$(BUILD)/obj/tests/fuzz/fuzz_%.o) $(FUZZ_FORGE) $(BUILD)/obj/tests/fuzz/seeds.o $(BUILD)/obj/tests/fuzz/read_packets.o \
 	$(call object,tests/fuzz/driver.c tests/fuzz/driver_check.c tests/fuzz/driver_video.c)
 
 .PHONY: fuzz fuzz-built
@@ -20,8 +20,9 @@ fuzz-built: $(if $(FUZZ_TARGET),$(BUILD)/targets/$(FUZZ_TARGET),$(FUZZ_PROGRAMS)
 		$(FUZZ_ARGUMENTS) $(or $(FUZZ_TARGET),$(FUZZ_NAMES))
 
 # What each is about; --gc-sections does not take away the counters of code that is not used.
-$(addprefix $(BUILD)/targets/,decoder edit print program trim): $(TOOL_COMMON) $(INSPECTOR)
+$(addprefix $(BUILD)/targets/,compile decoder edit print program trim): $(TOOL_COMMON) $(INSPECTOR)
 $(BUILD)/targets/trim: $(SLICE)
+$(addprefix $(BUILD)/targets/,compile program): $(BUILD)/obj/tests/fuzz/read_packets.o
 $(BUILD)/targets/route: $(call object,server/route.c server/routes.c)
 $(addprefix $(BUILD)/targets/,settings): $(REPLAYER) $(call object,layer/core/options.c)
 $(BUILD)/targets/print: $(call object,$(patsubst %,tests/fuzz/%_main.c,print info tree draws find shaders state memory uses))

@@ -24,8 +24,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 # Which inputs a target begins with; those in tests/fuzz/corpus/TARGET go with them.
-SEEDS = {"container": ["trace"], "print": ["trace", "calls"], "rewrite": ["trace"], "trim": ["trace"], "edit": ["trace"], "replay": ["trace"], "decoder": ["decoder"]}
-LONGEST = {"container": 131072, "print": 131072, "rewrite": 131072, "trim": 131072, "edit": 131072, "replay": 131072}
+SEEDS = {"container": ["trace"], "print": ["trace", "calls"], "rewrite": ["trace"], "trim": ["trace"], "compile": ["trace"], "edit": ["trace"], "replay": ["trace"], "decoder": ["decoder"]}
+LONGEST = {"container": 131072, "print": 131072, "rewrite": 131072, "trim": 131072, "compile": 131072, "edit": 131072, "replay": 131072, "program": 65536}
 MEMORY_MIB = 2560
 SLOWEST_SECONDS = 20
 
