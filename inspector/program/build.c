@@ -593,11 +593,12 @@ static char *describe(const struct lap_reader *reader)
     text = cJSON_PrintUnformatted(all);
     cJSON_Delete(all);
     /* cJSON escapes other control characters than these. */
-    for (char *c = text; c && *c; c++)
-        if (!lap_vm_is_info(c, c[1] ? 2 : 1)) {
-            c[1] = c[1] && (uint8_t)*c == 0xc2 ? '?' : c[1];
-            *c = '?';
-        }
+    for (char *c = text; c && *c; c++) {
+        size_t bytes = (uint8_t)*c == 0xc2 && c[1] ? 2 : 1;
+
+        if (!lap_vm_is_info(c, bytes))
+            memset(c, '?', bytes);
+    }
     return text;
 }
 
@@ -620,8 +621,8 @@ static enum lap_status build_all(struct program_build *b, const struct program_b
             options->progress(options->user, packet.ticket, all);
         status = build_packet(b, &packet, result);
         if (status < 0)
-            return lap_fail_context(status, "packet %" PRIu64 " (%s)", packet.ticket - 1,
-                                    lap_reader_command_name(b->reader, packet.command));
+            return lap_fail_context(status, "frame %" PRIu64 ", packet %" PRIu64 " (%s)", packet.frame + 1,
+                                    packet.ticket - 1, lap_reader_command_name(b->reader, packet.command));
     }
     if (status >= 0 && b->checks)
         status = emit_post(b);

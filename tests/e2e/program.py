@@ -4,7 +4,9 @@ what an interpreter of docs/vm.md does (e2e/machine.py)."""
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from pathlib import Path
 from typing import Callable
 
@@ -194,6 +196,16 @@ def hostile_programs_end_with_a_sentence(context: Context) -> None:
         done = assemble(context, changed, "forged.lapvm", "--resources", "out.lapvm", expect=None)
         done = play(context, "forged.lapvm", expect=None) if done.status == 0 else done
         check(done.status in ((1, 3) if word else (0,)) and word in done.err and "\x1b" not in done.err, f"{changes[-1]}: {done.status} {done.text}")
+
+
+@case
+def a_name_of_a_program_does_not_reach_the_terminal(context: Context) -> None:
+    named = context.folder / "a\x7f\x9b31m"
+    shutil.copy(context.app("compute"), named)
+    context.run([str(named)], context.layer_env())
+    compile_trace(context, "out.lapilli", "out.lapvm")
+    info = next(line for line in text_of(context, "out.lapvm").splitlines() if line.startswith("info "))
+    check(json.loads(info[5:])["trace"]["program"] == f"{context.folder}/a???31m", info)
 
 
 @case

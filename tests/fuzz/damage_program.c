@@ -20,6 +20,8 @@
 #include "trace/chunk.h"
 #include "trace/reader.h"
 #include "trace/rewrite.h"
+#include "vm/program_file.h"
+#include "vm/verify.h"
 
 #define TEXT_BYTES     ((size_t)4 << 20)
 #define SAID_BYTES     2048u
@@ -37,6 +39,7 @@ int shaders_main(int argc, char **argv);
 int state_main(int argc, char **argv);
 int uses_main(int argc, char **argv);
 int compress_main(int argc, char **argv);
+int compile_main(int argc, char **argv);
 int replay_main(int argc, char **argv);
 void stay_outside(void);
 void stay_outside(void) {}
@@ -44,9 +47,9 @@ void stay_outside(void) {}
 const replay_spirv_judge replay_spirv_tools = NULL;
 const lap_shader_text_fn lap_shader_spirv = NULL, lap_shader_glsl = NULL;
 
-static char new_file[40]; /* of compress, in the folder where this runs */
+static char new_file[40]; /* of compress and compile, in the folder where this runs */
 
-enum program { INFO, INFO_JSON, PRINT, PRINT_JSON, TREE, DRAWS, FIND, SHADERS, STATE, USES, CHECK, COMPRESS };
+enum program { INFO, INFO_JSON, PRINT, PRINT_JSON, TREE, DRAWS, FIND, SHADERS, STATE, USES, CHECK, COMPRESS, COMPILE };
 
 static const struct {
     int (*main)(int argc, char **argv);
@@ -65,11 +68,12 @@ static const struct {
     [USES] = {uses_main, {"lapilli-uses", "--unused"}},
     [CHECK] = {replay_main, {"lapilli-replay", "--check", "--sandbox=off"}},
     [COMPRESS] = {compress_main, {"lapilli-compress", "--sandbox=off", "--quiet", "--level", "1", "-o", new_file}},
+    [COMPILE] = {compile_main, {"lapilli-compile", "--sandbox=off", "--quiet", "-o", new_file}},
 };
 
-const char *const damage_program_names[DAMAGE_PROGRAMS] = {"info",  "info --json", "print", "print --json",
-                                                           "tree",  "draws",       "find",  "shaders",
-                                                           "state", "uses",        "check", "compress"};
+const char *const damage_program_names[DAMAGE_PROGRAMS] = {"info",  "info --json", "print",   "print --json", "tree",
+                                                           "draws", "find",        "shaders", "state",        "uses",
+                                                           "check", "compress",    "compile"};
 
 /* Exit statuses of all of them, and of lapilli check. */
 enum { GOOD, FAILED, USAGE, NO_TRACE, INCOMPLETE };
@@ -165,10 +169,10 @@ static const char *run(enum program program, const char *extra, const uint8_t *d
     fflush(stdout);
     driver_reset();
     caught.now.taken = damage_taken();
-    if (program == COMPRESS)
+    if (program >= COMPRESS)
         from = open(new_file, O_RDONLY | O_CLOEXEC);
     caught.now.bytes = from >= 0 ? read_all(from, caught.now.text, TEXT_BYTES) : 0;
-    if (program == COMPRESS && from >= 0)
+    if (program >= COMPRESS && from >= 0)
         close(from);
     (void)damage_program_said();
     return caught.now.bytes < TEXT_BYTES ? NULL : "a program says too much";
@@ -250,6 +254,20 @@ static const char *judge_new_file(size_t whole)
     return enough ? NULL : "frames that end in front of the damage are missing";
 }
 
+static const char *judge_new_program(void)
+{
+    struct lap_vm_program new = {0};
+    int fd = open(new_file, O_RDONLY | O_CLOEXEC);
+    bool good = fd >= 0 && lap_vm_program_read(fd, &new) == LAP_OK && lap_vm_verify(&new, UINT64_MAX) == LAP_OK;
+
+    lap_vm_program_release(&new);
+    if (fd >= 0)
+        close(fd);
+    if (caught.now.code == NO_TRACE)
+        return fd >= 0 ? "a file is left" : NULL;
+    return good ? NULL : "the new program can't be read";
+}
+
 static const char *judge_content(enum program program, size_t whole)
 {
     size_t part = whole ? caught.parts[program][whole] : 0;
@@ -270,6 +288,8 @@ static const char *judge_content(enum program program, size_t whole)
         return whole && !is_said_alike(program) ? "objects in front of the damage are missing, or others" : NULL;
     case COMPRESS:
         return judge_new_file(whole);
+    case COMPILE:
+        return judge_new_program();
     default:
         return NULL;
     }

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DAMAGE_PROGRAMS 12u
+#define DAMAGE_PROGRAMS 13u
 extern const char *const damage_program_names[DAMAGE_PROGRAMS];
 
 enum damage_result { DAMAGE_SAME, DAMAGE_SHORTER, DAMAGE_REFUSED, DAMAGE_UNSEEN, DAMAGE_RESULTS };

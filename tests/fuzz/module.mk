@@ -41,7 +41,7 @@ $(BUILD)/obj/tests/fuzz/player.o: replayer/play/player.c | $(GEN_STAMP)
 
 # Every damage to a trace, which is replayed and given to the programs that read one (tests/torture.py).
 DAMAGE := $(BUILD)/tests/fuzz/damage
-DAMAGE_OBJECTS := $(patsubst %,$(BUILD)/obj/tests/fuzz/%.o,damage damage_change damage_program player info_main print_main tree_main draws_main find_main shaders_main state_main uses_main compress_main replay_main)
+DAMAGE_OBJECTS := $(patsubst %,$(BUILD)/obj/tests/fuzz/%.o,damage damage_change damage_program player info_main print_main tree_main draws_main find_main shaders_main state_main uses_main compress_main compile_main replay_main)
 $(DAMAGE): $(DAMAGE_OBJECTS) $(call object,tests/fuzz/forge.c) $(filter-out %/replayer/play/player.o,$(REPLAYER)) $(TOOL_COMMON) $(FUZZ_DRIVER) \
 		$(COMMON)
 	@mkdir -p $(@D)
