@@ -53,14 +53,19 @@ static void drop(struct made_blocks *blocks, struct made_block *block)
 static enum lap_status find_buffer(struct made_blocks *blocks, uint64_t number, struct buffer **out)
 {
     struct buffer *buffer = *out = lap_map_get(&blocks->buffers, number);
+    enum lap_status status;
 
     if (buffer)
         return LAP_OK;
-    *out = buffer = calloc(1, sizeof *buffer);
-    if (!buffer)
-        return no_memory();
+    buffer = calloc(1, sizeof *buffer);
+    status = buffer ? lap_map_put(&blocks->buffers, number, buffer, NULL) : no_memory();
+    if (status != LAP_OK) {
+        free(buffer);
+        return status;
+    }
     buffer->number = number;
-    return lap_map_put(&blocks->buffers, number, buffer, NULL);
+    *out = buffer;
+    return LAP_OK;
 }
 
 static enum lap_status find_block(struct made_blocks *blocks, const uint8_t *data, size_t bytes,
@@ -132,6 +137,8 @@ enum lap_status made_blocks_allocated(struct made_blocks *blocks, uint64_t pool_
     if (status == LAP_OK && !pool) {
         pool = calloc(1, sizeof *pool);
         status = pool ? lap_map_put(&blocks->pools, pool_number, pool, NULL) : no_memory();
+        if (status != LAP_OK)
+            free(pool);
     }
     if (status != LAP_OK || buffer->at)
         return status;

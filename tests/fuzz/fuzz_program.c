@@ -20,7 +20,7 @@
 
 #define RESOURCE_BYTES 4096u
 #define MOST_ADDED     80u /* instructions, by one mutation */
-#define MEMORY_BYTES   1024u
+#define MEMORY_BYTES   8192u
 #define HEAD_BYTES     272u /* of a file; docs/vm.md */
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t most);
@@ -209,7 +209,7 @@ static void push(struct change *c, unsigned type, uint64_t value)
 
 static uint32_t any_place(struct change *c)
 {
-    return any(c, MEMORY_BYTES / 8) * 8;
+    return any(c, any(c, 2) ? 8 : MEMORY_BYTES / 8) * 8;
 }
 
 static void push_pointer(struct change *c)
@@ -264,7 +264,7 @@ static void put_call(struct change *c)
         if (own.arguments[i] == LAP_VM_POINTER)
             push_pointer(c);
         else
-            push(c, own.arguments[i], any(c, own.arguments[i] == LAP_VM_BOOL ? 2 : 4));
+            push(c, own.arguments[i], any(c, 8) ? any(c, 4) : LAP_BLOB_MIN_BYTES);
     put(c, lap_vm_call(false, api, (unsigned)number));
 }
 
