@@ -258,8 +258,8 @@ static void put_call(struct change *c)
     if (number == c->program.function_counts[api])
         c->functions[c->program.function_counts[api]++] = own;
     c->program.functions[api] = c->functions;
-    if (c->program.label_count)
-        put(c, lap_vm_instruction(LAP_VM_LABEL, any(c, (uint32_t)c->program.label_count)));
+    if (c->program.label_count && c->at == 0)
+        put(c, lap_vm_instruction(LAP_VM_LABEL, 0));
     for (unsigned i = 0; i < own.argument_count; i++)
         if (own.arguments[i] == LAP_VM_POINTER)
             push_pointer(c);
