@@ -24,6 +24,7 @@
 #include "replayer/play/check_trace.h"
 #include "replayer/play/measure.h"
 #include "replayer/play/player.h"
+#include "replayer/play/waiting.h"
 #include "replayer/present/window_system.h"
 #include "replayer/receive.h"
 #include "replayer/sandbox.h"
@@ -33,7 +34,7 @@
 #include "replayer/verify/verify.h"
 #include "trace/info.h"
 
-enum exit_code { EXIT_GOOD, EXIT_FAILED, EXIT_USAGE, EXIT_NO_TRACE, EXIT_INCOMPLETE, EXIT_UNSUPPORTED };
+enum exit_code { EXIT_GOOD, EXIT_FAILED, EXIT_USAGE, EXIT_NO_TRACE, EXIT_INCOMPLETE, EXIT_UNSUPPORTED, EXIT_TOO_LATE };
 
 static int say(const struct lap_log *log, int code)
 {
@@ -153,6 +154,36 @@ static int play(struct replay *r, const struct lap_log *log)
             code = checks;
     }
     return code;
+}
+
+/* --wait. */
+static int wait_and_play(struct replay *r, struct replay_options *options, struct replay_request *request,
+                         const struct lap_log *log)
+{
+    enum lap_status status = replay_wait(r);
+
+    if (status == LAP_OK)
+        status = replay_request_read(STDIN_FILENO, request);
+    if (status == LAP_END)
+        return EXIT_GOOD;
+    if (status == LAP_OK)
+        status = replay_options_ask(request->count, request->words, options);
+    if (status == LAP_OK)
+        status = replay_wait_end(r, options);
+    switch (status) {
+    case LAP_OK:
+        return play(r, log);
+    case LAP_AGAIN:
+        return say(log, EXIT_TOO_LATE);
+    case LAP_ERROR_ARGUMENT:
+        return say(log, EXIT_USAGE);
+    case LAP_ERROR_FORMAT:
+        return say(log, EXIT_NO_TRACE);
+    case LAP_ERROR_UNSUPPORTED:
+        return say(log, EXIT_UNSUPPORTED);
+    default:
+        return say(log, EXIT_FAILED);
+    }
 }
 
 static enum lap_status make_validation(struct replay_options *options)
@@ -294,6 +325,7 @@ int main(int argc, char **argv)
     struct replay_ignore_list ignored = {0};
     struct replay_reading reading = {.fd = -1};
     struct picture_list pictures = {.at = NULL};
+    struct replay_request request = {.text = NULL};
     enum replay_action action;
     struct replay replay = {.log = &log};
     struct ready ready;
@@ -377,7 +409,7 @@ int main(int argc, char **argv)
         lap_log(&log, LAP_LOG_WARNING, "the sandbox is %s: %s", lap_sandbox_state_name(options.sandboxed->state),
                 options.sandboxed->lack);
     if (status == LAP_OK)
-        code = play(&replay, &log);
+        code = options.wait ? wait_and_play(&replay, &options, &request, &log) : play(&replay, &log);
     else
         code = say_in_file(&log, &options,
                            status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED
@@ -396,5 +428,6 @@ int main(int argc, char **argv)
     replay_reading_close(&reading);
     picture_list_finish(&pictures);
     replay_options_finish(&options);
+    replay_request_finish(&request);
     return code;
 }

@@ -42,6 +42,7 @@ enum id {
     OPTION_RANGE,
     OPTION_CHANNELS,
     OPTION_RAW,
+    OPTION_WAIT,
     OPTION_LIST_OBJECTS,
     OPTION_SKIP,
     OPTION_ONLY,
@@ -120,6 +121,8 @@ static const struct {
     [OPTION_RAW] =
         {"--raw", "[=also]",
          "with --pictures: the bytes of the texels instead, as copies to buffers have them; also: besides the PNG"},
+    [OPTION_WAIT] = {"--wait", "FRAME",
+                     "with --pictures: play what is in front of this frame, then read --after and the rest from stdin"},
     [OPTION_LIST_OBJECTS] = {"--list-objects", NULL, "print the objects that live where the replay ends"},
     [OPTION_SKIP] = {"--skip", "P,…",
                      "leave out draws, dispatches and transfers, by their positions; also all in a pass"},
@@ -178,11 +181,13 @@ void replay_options_help(void)
                  options_table[i].value ? options_table[i].value : "");
         printf("  %-22s %s\n", left, options_table[i].help);
     }
-    puts("\nExit status: 0 all is well; 1 replay failed, or --verify found differences or nothing to compare, or "
-         "--validate\nfound errors; 2 wrong usage; 3 no readable trace; 4 the trace is incomplete (its readable part "
-         "was "
-         "played);\n"
-         "5 this machine can't play it, or lacks the layer of --validate.");
+    puts(
+        "\nExit status: 0 all is well; 1 replay failed, or --verify found differences or nothing to compare, or "
+        "--validate\nfound errors; 2 wrong usage; 3 no readable trace; 4 the trace is incomplete (its readable part "
+        "was "
+        "played);\n"
+        "5 this machine can't play it, or lacks the layer of --validate; 6 with --wait: what is asked for changes what "
+        "was\nplayed already, so a replay from the beginning has to do it.");
 }
 
 void replay_options_check_help(void)
@@ -372,9 +377,12 @@ static enum lap_status check_pictures(const struct replay_options *options, enum
                               pictures->how.has_range || pictures->how.channels))
         return lap_fail(LAP_ERROR_ARGUMENT, "--after, --picture-list, --targets, --range, --channels and --raw are for "
                                             "--pictures");
+    if (options->wait && (!pictures->folder || pictures->list_file || options->last_frame || options->stop_at))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--wait is for --pictures, without --picture-list, --last-frame and "
+                                            "--stop-at");
     if (!pictures->folder)
         return LAP_OK;
-    if (!pictures->after.count == !pictures->list_file)
+    if (!pictures->after.count == !pictures->list_file && !options->wait)
         return lap_fail(LAP_ERROR_ARGUMENT, "--pictures wants --after, or else --picture-list");
     if (pictures->raw && !pictures->also_png && (pictures->how.has_range || pictures->how.channels))
         return lap_fail(LAP_ERROR_ARGUMENT, "--raw writes all bytes as they are: without --range and --channels");
@@ -459,6 +467,10 @@ static enum lap_status apply(enum id id, const char *value, struct replay_option
         return parse_channels(value, &out->pictures.how);
     case OPTION_RAW:
         return parse_raw(value, &out->pictures);
+    case OPTION_WAIT:
+        if (!lap_frame_parse(&value, &out->wait) || *value)
+            return lap_fail(LAP_ERROR_ARGUMENT, "--wait wants a number from 1 on");
+        break;
     case OPTION_LIST_OBJECTS:
         out->list_objects = true;
         break;
@@ -556,30 +568,38 @@ static bool ends_in_json(const char *text)
     return length > 5 && strcmp(text + length - 5, ".json") == 0;
 }
 
+/* OPTION_COUNT: there is none. */
+static enum id find_option(const char *text)
+{
+    size_t length = strcspn(text, "=");
+
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (strlen(options_table[i].name) == length && strncmp(options_table[i].name, text, length) == 0)
+            return (enum id)i;
+    return OPTION_COUNT;
+}
+
 /* --name VALUE, --name=VALUE or --name. Advances *at past the arguments it consumes. */
 static enum lap_status parse_option(int argc, char **argv, int *at, struct replay_options *out,
                                     enum replay_action *action)
 {
     const char *text = argv[*at], *equals = strchr(text, '=');
-    size_t length = equals ? (size_t)(equals - text) : strlen(text);
+    const char *value = equals ? equals + 1 : NULL;
+    enum id id = find_option(text);
 
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        const char *value = equals ? equals + 1 : NULL;
-        if (strlen(options_table[i].name) != length || strncmp(options_table[i].name, text, length) != 0)
-            continue;
-        if (options_table[i].value && options_table[i].value[0] == '[') {
-            if (!value && options_table[i].value[1] != '=' && *at + 1 < argc && ends_in_json(argv[*at + 1]))
-                value = argv[++*at];
-        } else if (options_table[i].value && !value) {
-            if (*at + 1 >= argc)
-                return lap_fail(LAP_ERROR_ARGUMENT, "%s wants %s", options_table[i].name, options_table[i].value);
+    if (id == OPTION_COUNT)
+        return lap_fail(LAP_ERROR_ARGUMENT, "there is no option %.*s; --help shows all", (int)strcspn(text, "="), text);
+    if (options_table[id].value && options_table[id].value[0] == '[') {
+        if (!value && options_table[id].value[1] != '=' && *at + 1 < argc && ends_in_json(argv[*at + 1]))
             value = argv[++*at];
-        }
-        if (!options_table[i].value && value)
-            return lap_fail(LAP_ERROR_ARGUMENT, "%s takes no value", options_table[i].name);
-        return apply((enum id)i, value, out, action);
+    } else if (options_table[id].value && !value) {
+        if (*at + 1 >= argc)
+            return lap_fail(LAP_ERROR_ARGUMENT, "%s wants %s", options_table[id].name, options_table[id].value);
+        value = argv[++*at];
     }
-    return lap_fail(LAP_ERROR_ARGUMENT, "there is no option %.*s; --help shows all", (int)length, text);
+    if (!options_table[id].value && value)
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s takes no value", options_table[id].name);
+    return apply(id, value, out, action);
 }
 
 /* The share of this machine's memory that preloading may use for a larger trace. */
@@ -656,6 +676,30 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
     if (status != LAP_OK)
         replay_options_finish(out);
     return status;
+}
+
+static bool may_be_asked_for(enum id id)
+{
+    return id == OPTION_AFTER || id == OPTION_TARGETS || id == OPTION_RANGE || id == OPTION_CHANNELS ||
+           id == OPTION_RAW || id == OPTION_JSON || (id >= OPTION_SKIP && id <= OPTION_TINY_VIEWPORT);
+}
+
+enum lap_status replay_options_ask(int argc, char **argv, struct replay_options *options)
+{
+    enum replay_action action = REPLAY_ACTION_PLAY;
+
+    for (int i = 0; i < argc; i++) {
+        enum lap_status status;
+        enum id id = argv[i][0] == '-' ? find_option(argv[i]) : OPTION_COUNT;
+        if (!may_be_asked_for(id))
+            return lap_fail(LAP_ERROR_ARGUMENT, "a replay that waits can't be asked for %s", argv[i]);
+        status = parse_option(argc, argv, &i, options, &action);
+        if (status != LAP_OK)
+            return status;
+    }
+    if (!options->pictures.after.count)
+        return lap_fail(LAP_ERROR_ARGUMENT, "a replay that waits wants --after");
+    return check_pictures(options, action);
 }
 
 void replay_options_finish(struct replay_options *options)

@@ -20,6 +20,9 @@ enum replay_action {
  * sentence. */
 enum lap_status replay_options_parse(int argc, char **argv, struct replay_options *out,
                                      enum replay_action *out_action) LAP_MUST_CHECK;
+/* Adds what a waiting replay is asked for (waiting.h): words of a command line, which options->pictures points into
+ * from then on. LAP_ERROR_ARGUMENT with a sentence. */
+enum lap_status replay_options_ask(int argc, char **argv, struct replay_options *options) LAP_MUST_CHECK;
 void replay_options_finish(struct replay_options *options);
 
 /* Writes the usage to stdout. */

@@ -40,6 +40,7 @@ FULL = {
     "validate/(teardown-one-by-one-devices|memory-many)$": "of the same programs others do the same less often",
     "order/.*-(above|below)$": "all-layers-at-once has them above and below",
     "page/shows/(?!modern$)": "one more program",
+    "waiting/swiftshader/(?!conditional$)": "the same programs on one more driver",
     "server/(answers/(?!triangle$)|ends-by-SIG(INT|KILL)$)": "every question about one more program; other signals",
     "contract/(nothing-recorded|without-a-free-name|missing-hardening)": "valgrind; thousands of files; a build of its own",
     "export/any-call-may-fail": "more than a hundred exports",
@@ -48,7 +49,7 @@ FULL = {
 }
 
 # Families that try every program in one more way: a quarter of each is in the full tier.
-SAMPLED = ("verify/all", "planner", "matrix", "backing/replay", "backing/validate", "trim/cut", "parts/cut", "trees/each", "states/each", "state/lives", "shaders/each", "experiments/each", "after/each", "transforms/each", "transforms/each/swiftshader", "program/each")
+SAMPLED = ("verify/all", "planner", "matrix", "backing/replay", "backing/validate", "trim/cut", "parts/cut", "trees/each", "states/each", "state/lives", "shaders/each", "experiments/each", "after/each", "waiting/each", "transforms/each", "transforms/each/swiftshader", "program/each")
 
 
 def _family(names: list[str], family: str) -> list[str]:

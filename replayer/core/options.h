@@ -73,6 +73,7 @@ struct replay_options {
     const char *read_list, *read_to; /* with stop_at: the list of contents to read then, and the output; NULL: none */
     const char *resources; /* of a replay program, where those are that its file lacks (replayer/vm/resources.h) */
     struct edit_experiments experiments; /* what is to be different from the trace */
+    uint64_t wait;                       /* play what is in front of this frame, then wait (waiting.h); 0: do not */
     bool list_objects;                   /* print those that live where the replay ends */
     struct replay_reading *reading;      /* both, open; NULL: nothing is read */
     struct replay_pictures pictures;     /* written where the replay ends; main.c makes its list */

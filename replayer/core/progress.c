@@ -53,6 +53,8 @@ void replay_progress_begin(struct replay *r)
     r->progress = (struct replay_progress){.fd = r->options.progress_fd, .shown_ms = replay_now_ms()};
     if (r->options.last_frame)
         all = lesser(all, lap_reader_frame_end(r->reader, r->options.last_frame - 1));
+    if (r->options.wait && !r->reader_before)
+        all = r->options.wait > 1 ? lesser(all, lap_reader_frame_end(r->reader, r->options.wait - 2)) : 0;
     if (r->options.stop_at)
         all = lesser(all, r->options.stop_at);
     r->progress.all = all;
@@ -75,6 +77,15 @@ void replay_progress_end(struct replay *r)
 {
     if (r->progress.fd)
         show(r, r->progress.all);
+}
+
+void replay_progress_wait(struct replay *r)
+{
+    char line[80];
+    int length = snprintf(line, sizeof line, "{\"waits\":%" PRIu64 "}\n", r->options.wait);
+
+    if (r->progress.fd)
+        put(r, line, (size_t)length, true);
 }
 
 void replay_progress_screenshot(struct replay *r, uint64_t frame, const char *file)

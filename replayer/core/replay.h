@@ -104,6 +104,7 @@ struct replay {
     struct lap_reader *reader;
     struct replay_program *program;    /* of the reader: vm/program.h; NULL: it is a trace */
     struct lap_edits *edits;           /* of the reader: experiments.h; NULL: the trace is as it was recorded */
+    struct lap_reader *reader_before;  /* the one in front of it, to which modules refer: waiting.h; NULL: none */
     struct lap_dictionary *dictionary; /* codegen/support/dictionary.h */
     struct replay_position at;
     struct lap_arena arena; /* arguments of the current packet or block command */

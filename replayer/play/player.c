@@ -237,6 +237,7 @@ bool replay_close(struct replay *r)
     lap_slab_finish(&r->objects.images);
     replay_reference_check_finish(r);
     lap_reader_close(&r->reader);
+    lap_reader_close(&r->reader_before);
     lap_edits_destroy(&r->edits);
     replay_program_close(&r->program);
     /* The loader stays loaded: drivers leave thread-local data that outlives their instances. */
@@ -509,16 +510,13 @@ static void show_progress(struct replay *r, uint64_t *last_ms)
     fflush(stderr);
 }
 
-enum lap_status replay_run(struct replay *r)
+/* Up to the first packet of a frame, from 0. */
+static enum lap_status run_to(struct replay *r, uint64_t end_frame)
 {
     bool progress = !r->options.quiet && isatty(STDERR_FILENO);
     uint64_t last_ms = replay_now_ms(), reported = 0;
-    uint64_t end_frame = r->options.last_frame ? r->options.last_frame : UINT64_MAX;
     enum lap_status status;
 
-    if (r->options.preload && !lap_reader_preload(r->reader))
-        lap_log(r->log, LAP_LOG_WARNING,
-                "memory has no room for all of the trace: the rest is read while it is played");
     replay_progress_begin(r);
     replay_program_begin(r->program);
     while ((status = lap_reader_next(r->reader, &r->at.packet)) == LAP_OK) {
@@ -542,6 +540,32 @@ enum lap_status replay_run(struct replay *r)
     if (progress)
         fprintf(stderr, "\r%*s\r", BAR_WIDTH + 60, "");
     r->at.packet = (struct lap_packet){0};
+    return status;
+}
+
+static void preload(struct replay *r)
+{
+    if (r->options.preload && !lap_reader_preload(r->reader))
+        lap_log(r->log, LAP_LOG_WARNING,
+                "memory has no room for all of the trace: the rest is read while it is played");
+}
+
+enum lap_status replay_run_before(struct replay *r, uint64_t frame)
+{
+    enum lap_status status;
+
+    preload(r);
+    status = run_to(r, frame - 1);
+    return status == LAP_OK || status == LAP_END ? replay_parallel_finish(r) : status;
+}
+
+enum lap_status replay_run(struct replay *r)
+{
+    enum lap_status status;
+
+    if (!r->reader_before)
+        preload(r);
+    status = run_to(r, r->options.last_frame ? r->options.last_frame : UINT64_MAX);
     if (r->options.reading && (status == LAP_OK || status == LAP_END))
         return replay_read_contents(r);
     return status == LAP_END ? replay_parallel_finish(r) : status;

@@ -22,6 +22,9 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
 /* Plays all packets, or those up to options.last_frame. Error sentences name frame, packet and command. */
 enum lap_status replay_run(struct replay *r) LAP_MUST_CHECK;
 
+/* Plays what is in front of a frame, from 1. */
+enum lap_status replay_run_before(struct replay *r, uint64_t frame) LAP_MUST_CHECK;
+
 /* Destroys all live objects and frees everything. Also for a zeroed *r. False: a device does not finish its work
  * (the trace may end before a signal), so its objects live until the end of the process. */
 bool replay_close(struct replay *r);
