@@ -40,7 +40,7 @@ FULL = {
     "validate/(teardown-one-by-one-devices|memory-many)$": "of the same programs others do the same less often",
     "order/.*-(above|below)$": "all-layers-at-once has them above and below",
     "page/shows/(?!modern$)": "one more program",
-    "waiting/swiftshader/(?!conditional$)": "the same programs on one more driver",
+    "waiting/swiftshader/(?!modern$)": "the same programs on one more driver",
     "server/(answers/(?!triangle$)|ends-by-SIG(INT|KILL)$)": "every question about one more program; other signals",
     "contract/(nothing-recorded|without-a-free-name|missing-hardening)": "valgrind; thousands of files; a build of its own",
     "export/any-call-may-fail": "more than a hundred exports",
