@@ -327,6 +327,22 @@ static const char *largest_at_end(const char *list)
     return *last ? last : NULL;
 }
 
+static size_t add_options(const struct lap_question *question, const char *out[LAP_QUESTION_WORDS], size_t count)
+{
+    const struct lap_route *route = question->route;
+
+    for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name; i++) {
+        const struct lap_parameter *parameter = &route->parameters[i];
+        if (!question->values[i] || !parameter->option)
+            continue;
+        if (*parameter->option)
+            out[count++] = parameter->option;
+        if (parameter->form != LAP_FORM_FLAG)
+            out[count++] = question->values[i];
+    }
+    return count;
+}
+
 void lap_question_words(const struct lap_question *question, const char *program, const char *file, const char *gpu,
                         const char *out[LAP_QUESTION_WORDS])
 {
@@ -345,15 +361,7 @@ void lap_question_words(const struct lap_question *question, const char *program
         out[count++] = "--progress";
         out[count++] = "3"; /* LAP_ROUTE_PROGRESS */
     }
-    for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name; i++) {
-        const struct lap_parameter *parameter = &route->parameters[i];
-        if (!question->values[i] || !parameter->option)
-            continue;
-        if (*parameter->option)
-            out[count++] = parameter->option;
-        if (parameter->form != LAP_FORM_FLAG)
-            out[count++] = question->values[i];
-    }
+    count = add_options(question, out, count);
     if (route->kind == LAP_ROUTE_FILM && largest_at_end(question->values[0])) {
         out[count++] = "--last-frame";
         out[count++] = largest_at_end(question->values[0]);
@@ -372,4 +380,49 @@ void lap_question_words(const struct lap_question *question, const char *program
             out[count++] = question->values[i] ? question->values[i] : "0";
     }
     out[count] = NULL;
+}
+
+/* ---- replays that wait ---- */
+
+bool lap_question_frame(const struct lap_question *question, char out[LAP_QUESTION_FRAME_BYTES])
+{
+    const struct lap_route *route = question->route;
+    const char *at = question->values[0];
+    size_t length = at ? strspn(at, "0123456789") : 0;
+
+    for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name; i++)
+        if (question->values[i] && route->parameters[i].whole)
+            return false;
+    if (!route->request[0] || !length || length >= LAP_QUESTION_FRAME_BYTES)
+        return false;
+    memcpy(out, at, length);
+    out[length] = 0;
+    return true;
+}
+
+void lap_question_wait_words(const char *frame, const char *program, const char *file, const char *gpu,
+                             const char *out[LAP_QUESTION_WORDS])
+{
+    const char *words[] = {program,      "--quiet", "--present", "headless", "--pictures", LAP_ROUTE_FILES,
+                           "--progress", "3",       "--wait",    frame};
+    size_t count = sizeof words / sizeof *words;
+
+    memcpy(out, words, sizeof words);
+    if (gpu) {
+        out[count++] = "--gpu";
+        out[count++] = gpu;
+    }
+    out[count++] = "--";
+    out[count++] = file;
+    out[count] = NULL;
+}
+
+void lap_question_request(const struct lap_question *question, const char *out[LAP_QUESTION_WORDS])
+{
+    const struct lap_route *route = question->route;
+    size_t count = 0;
+
+    for (size_t i = 0; i < sizeof route->request / sizeof *route->request && route->request[i]; i++)
+        out[count++] = route->request[i];
+    out[add_options(question, out, count)] = NULL;
 }

@@ -37,6 +37,7 @@ struct lap_parameter {
      * is not, its place has 0. */
     const char *option;
     const char *about;
+    bool whole; /* it changes how all of the trace is played */
 };
 
 enum lap_route_kind {
@@ -59,6 +60,9 @@ struct lap_route {
      * its own program's. file: their names, where {NAME} is a value. */
     const char *made_by, *file;
     const char *words[8]; /* the program's name without lapilli-, then fixed options */
+    /* A replay that waits in front of the frame of its first value (lapilli-replay --wait) can be asked it: the fixed words of such a request.
+     * [0] NULL: it can't. */
+    const char *request[3];
     struct lap_parameter parameters[LAP_ROUTE_VALUES];
 };
 
@@ -105,6 +109,14 @@ bool lap_question_of_file(const struct lap_question *question, char *name, struc
  * of its own folder. Replays report their progress to LAP_ROUTE_PROGRESS. */
 void lap_question_words(const struct lap_question *question, const char *program, const char *file, const char *gpu,
                         const char *out[LAP_QUESTION_WORDS]);
+
+/* The frame in front of which a replay may wait for the question. False: none can. */
+#define LAP_QUESTION_FRAME_BYTES 24u
+bool lap_question_frame(const struct lap_question *question, char out[LAP_QUESTION_FRAME_BYTES]);
+/* The command line of a replay that waits there, and what it is asked for; both with NULL behind. */
+void lap_question_wait_words(const char *frame, const char *program, const char *file, const char *gpu,
+                             const char *out[LAP_QUESTION_WORDS]);
+void lap_question_request(const struct lap_question *question, const char *out[LAP_QUESTION_WORDS]);
 
 #define LAP_ROUTE_FILES    "files"
 #define LAP_ROUTE_PROGRESS 3 /* a descriptor */

@@ -18,7 +18,10 @@
 #define EDITS                                                                                                          \
     {.name = "skip", .form = LAP_FORM_PLACES, .option = "--skip", .about = "leave out this work"},                     \
         {.name = "only", .form = LAP_FORM_PLACES, .option = "--only", .about = "leave out all draws but these"},       \
-        FLAG(wireframe, "edges of triangles")
+    {                                                                                                                  \
+        .name = "wireframe", .form = LAP_FORM_FLAG, .option = "--wireframe", .about = "edges of triangles",            \
+        .whole = true                                                                                                  \
+    }
 #define TEXELS                                                                                                         \
     NUMBER(mip), NUMBER(layer), NUMBER(slice),                                                                         \
     {                                                                                                                  \
@@ -163,6 +166,7 @@ const struct lap_route lap_routes[] = {
      .type = LAP_TYPE_LINES,
      .files = "framebuffer_picture",
      .words = {"image", "--json", "--quiet", "--raw=also", "-o", LAP_ROUTE_FILES},
+     .request = {"--json", "--raw=also"},
      .parameters = {AT("--after"), EDITS}},
     {.name = "framebuffer_picture",
      .pattern = "framebuffer/{at}/{file}",

@@ -14,7 +14,8 @@
 #include <cjson/cJSON.h>
 
 #include "base/array.h"
-#include "server/worker.h"
+#include "base/exit_code.h"
+#include "server/waiting.h"
 
 #define KINDS   (LAP_ROUTE_FILM + 1u)
 #define MOST_FILES 65536u /* of a work; the cache has others, too */
@@ -40,6 +41,7 @@ struct lap_work {
 
 struct lap_works {
     struct lap_works_options options;
+    struct lap_waiting *waiting; /* NULL: none do */
     pthread_mutex_t mutex; /* for all works */
     pthread_cond_t changed;
     struct lap_work *first;
@@ -50,11 +52,20 @@ struct lap_works {
 
 struct lap_works *lap_works_new(const struct lap_works_options *options)
 {
+    const struct lap_worker_job waiting = {.programs = options->programs,
+                                           .gpu = options->gpu,
+                                           .scratch = options->scratch,
+                                           .most = options->most_bytes,
+                                           .stop = -1};
     struct lap_works *works = calloc(1, sizeof *works);
     pthread_condattr_t monotonic;
 
     if (!works)
         return NULL;
+    if (options->waiting && !(works->waiting = lap_waiting_new(&waiting, options->waiting))) {
+        free(works);
+        return NULL;
+    }
     works->options = *options;
     works->next_number = 1;
     pthread_mutex_init(&works->mutex, NULL);
@@ -208,6 +219,28 @@ static bool has_changed(struct lap_work *work)
     return work->has_capture && lap_capture_find(work->works->options.captures, work->capture.id, &now, &gone) != LAP_OK;
 }
 
+/* By a replay that waits for it, if there is one; else from the beginning. */
+static struct lap_answer *run_job(struct lap_work *work, const struct lap_worker_job *job)
+{
+    struct lap_waiting *waiting = work->works->waiting;
+    char frame[LAP_QUESTION_FRAME_BYTES];
+    bool may_wait = work->has_capture && lap_question_frame(&work->question, frame);
+    struct lap_worker *worker = may_wait ? lap_waiting_take(waiting, &work->capture, frame) : NULL;
+    struct lap_answer *answer = worker ? lap_worker_ask(&worker, job) : NULL;
+
+    if (!answer)
+        answer = lap_worker_run(job);
+    /* Perhaps it lacked the memory that they have. */
+    if (answer && answer->exit == LAP_TOOL_FAILED && work->question.route->kind != LAP_ROUTE_READS &&
+        lap_waiting_clear(waiting)) {
+        lap_answer_drop(answer);
+        answer = lap_worker_run(job);
+    }
+    if (may_wait && answer && answer->status == 200)
+        lap_waiting_want(waiting, &work->capture, frame);
+    return answer;
+}
+
 static struct lap_answer *run(struct lap_work *work)
 {
     const struct lap_works_options *options = &work->works->options;
@@ -221,7 +254,7 @@ static struct lap_answer *run(struct lap_work *work)
                                        .progress = show_progress,
                                        .file_made = keep_file,
                                        .user = work};
-    struct lap_answer *answer = lap_worker_run(&job);
+    struct lap_answer *answer = run_job(work, &job);
 
     if (!answer || !has_changed(work))
         return answer;
@@ -244,8 +277,10 @@ static void *work_thread(void *argument)
     if (!work->told_to_end) {
         pthread_mutex_unlock(&works->mutex);
         answer = lap_answers_get(works->options.answers, work->url); /* it may have come meanwhile */
+        lap_waiting_busy(works->waiting, true);
         if (!answer)
             answer = run(work);
+        lap_waiting_busy(works->waiting, false);
         if (answer && answer->status == 200 && work->has_capture)
             lap_answers_put(works->options.answers, work->url, answer);
         pthread_mutex_lock(&works->mutex);
@@ -440,6 +475,7 @@ void lap_works_free(struct lap_works **works)
     while ((*works)->threads)
         pthread_cond_wait(&(*works)->changed, &(*works)->mutex);
     pthread_mutex_unlock(&(*works)->mutex);
+    lap_waiting_free(&(*works)->waiting);
     pthread_cond_destroy(&(*works)->changed);
     pthread_mutex_destroy(&(*works)->mutex);
     free(*works);

@@ -18,6 +18,7 @@ struct lap_works_options {
     struct lap_answers *answers;
     size_t most_bytes; /* of an answer */
     unsigned at_once;  /* readers; replays are two, and one for films */
+    unsigned waiting;  /* replays that wait (waiting.h); 0: none do */
 };
 
 struct lap_works;

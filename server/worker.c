@@ -32,20 +32,32 @@ struct buffer {
     size_t bytes, capacity;
 };
 
-struct worker {
+struct lap_worker {
     const struct lap_worker_job *job;
     char folder[PATH_MAX]; /* "": it makes no files */
     pid_t pid;
     int pipes[PIPES]; /* -1: at their end */
+    int request;      /* to its stdin; -1: that is empty */
     struct buffer buffers[PIPES];
     struct buffer film; /* frames that it has taken, as JSON */
-    bool too_large, stopped, no_memory;
+    bool too_large, stopped, no_memory, waits;
 };
 
 /* ---- the process ---- */
 
-/* In the child, where only async-signal-safe functions may be called. */
-static void become(const char *const *words, const char *folder, const int *ends, pid_t parent)
+/* Where memory is out, the kernel ends it before others. */
+static void end_first(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    (void)!write(fd, "1000", 4);
+    close(fd);
+}
+
+/* In the child, where only async-signal-safe functions may be called. spare: nobody waits for it. */
+static void become(const char *const *words, const char *folder, const int *ends, pid_t parent, bool spare)
 {
     const struct rlimit none = {0, 0};
     sigset_t empty;
@@ -57,6 +69,8 @@ static void become(const char *const *words, const char *folder, const int *ends
     for (int number = 1; number < NSIG; number++)
         if (number != SIGKILL && number != SIGSTOP)
             (void)signal(number, SIG_DFL);
+    if (spare)
+        end_first();
     sigemptyset(&empty);
     (void)sigprocmask(SIG_SETMASK, &empty, NULL);
     if ((*folder && chdir(folder) != 0) || dup2(ends[0], STDIN_FILENO) < 0 || dup2(ends[1 + OUTPUT], 1) < 0 ||
@@ -66,17 +80,30 @@ static void become(const char *const *words, const char *folder, const int *ends
     _exit(127);
 }
 
-/* The ends of the child: stdin, and one of each pipe. All above the numbers that they get there. */
-static bool make_pipes(struct worker *worker, int ends[1 + PIPES])
+/* What it reads: nothing, or a pipe. */
+static int make_stdin(struct lap_worker *worker, bool asked)
 {
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    bool made = null >= 0 && (ends[0] = fcntl(null, F_DUPFD_CLOEXEC, 10)) >= 0;
+    int both[2] = {-1, -1}, end;
 
-    if (null >= 0)
-        close(null);
+    if (asked && pipe2(both, O_CLOEXEC) != 0)
+        return -1;
+    if (!asked)
+        both[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    worker->request = both[1];
+    end = both[0] < 0 ? -1 : fcntl(both[0], F_DUPFD_CLOEXEC, 10);
+    if (both[0] >= 0)
+        close(both[0]);
+    return end;
+}
+
+/* The ends of the child: stdin, and one of each pipe. All above the numbers that they get there. */
+static bool make_pipes(struct lap_worker *worker, bool asked, bool progress, int ends[1 + PIPES])
+{
+    bool made = (ends[0] = make_stdin(worker, asked)) >= 0;
+
     for (unsigned i = 0; made && i < PIPES; i++) {
         int both[2];
-        if (i == PROGRESS && !lap_route_has_progress(worker->job->question->route))
+        if (i == PROGRESS && !progress)
             continue;
         if (pipe2(both, O_CLOEXEC) != 0)
             return false;
@@ -88,20 +115,15 @@ static bool make_pipes(struct worker *worker, int ends[1 + PIPES])
     return made;
 }
 
-static bool start(struct worker *worker)
+static bool start(struct lap_worker *worker, const char *const *words, bool asked, bool progress)
 {
-    const struct lap_worker_job *job = worker->job;
-    const char *words[LAP_QUESTION_WORDS];
     int ends[1 + PIPES] = {-1, -1, -1, -1};
-    char program[PATH_MAX];
     pid_t self = getpid();
-    bool made = make_pipes(worker, ends);
+    bool made = make_pipes(worker, asked, progress, ends);
 
-    snprintf(program, sizeof program, "%s/lapilli-%s", job->programs, job->question->route->words[0]);
-    lap_question_words(job->question, program, job->file, job->gpu, words);
     worker->pid = made ? fork() : -1;
     if (worker->pid == 0)
-        become(words, worker->folder, ends, self);
+        become(words, worker->folder, ends, self, asked);
     for (unsigned i = 0; i < 1 + PIPES; i++)
         if (ends[i] >= 0)
             close(ends[i]);
@@ -142,7 +164,7 @@ static void cut_front(struct buffer *buffer, size_t bytes)
 }
 
 /* The regular file `name` in the files of the worker, which is removed. NULL: it can't be had, or is too large. */
-static struct lap_answer *take_file(struct worker *worker, const char *name, enum lap_route_type type)
+static struct lap_answer *take_file(struct lap_worker *worker, const char *name, enum lap_route_type type)
 {
     char path[PATH_MAX + 300];
     struct lap_answer *answer = NULL;
@@ -168,7 +190,7 @@ static struct lap_answer *take_file(struct worker *worker, const char *name, enu
 }
 
 /* NULL where the question itself has it: then *out_own. */
-static void take(struct worker *worker, const char *name, struct lap_answer **out_own)
+static void take(struct lap_worker *worker, const char *name, struct lap_answer **out_own)
 {
     const struct lap_worker_job *job = worker->job;
     char values[256];
@@ -198,7 +220,7 @@ static void take(struct worker *worker, const char *name, struct lap_answer **ou
     lap_answer_drop(answer);
 }
 
-static void take_line(struct worker *worker, const char *line)
+static void take_line(struct lap_worker *worker, const char *line)
 {
     const struct lap_worker_job *job = worker->job;
     cJSON *object = cJSON_Parse(line);
@@ -207,7 +229,8 @@ static void take_line(struct worker *worker, const char *line)
                 *file = cJSON_GetObjectItemCaseSensitive(object, "file");
     struct lap_answer *none = NULL;
 
-    if (cJSON_IsString(file))
+    worker->waits |= cJSON_GetObjectItemCaseSensitive(object, "waits") != NULL;
+    if (cJSON_IsString(file) && job->question)
         take(worker, file->valuestring, &none);
     else if (job->progress && cJSON_IsNumber(done) && cJSON_IsNumber(all) && done->valuedouble >= 0 &&
              all->valuedouble >= done->valuedouble && all->valuedouble < 1e18)
@@ -216,7 +239,7 @@ static void take_line(struct worker *worker, const char *line)
     cJSON_Delete(object);
 }
 
-static void take_lines(struct worker *worker)
+static void take_lines(struct lap_worker *worker)
 {
     struct buffer *buffer = &worker->buffers[PROGRESS];
     char *end;
@@ -231,7 +254,7 @@ static void take_lines(struct worker *worker)
 }
 
 /* Reads what is there. */
-static void read_pipe(struct worker *worker, unsigned which)
+static void read_pipe(struct lap_worker *worker, unsigned which)
 {
     struct buffer *buffer = &worker->buffers[which];
     ssize_t got = append_from(buffer, worker->pipes[which]);
@@ -253,7 +276,7 @@ static void read_pipe(struct worker *worker, unsigned which)
 }
 
 /* Until all pipes are at their end, or the process has to be ended. */
-static void follow(struct worker *worker)
+static void follow(struct lap_worker *worker)
 {
     while (!worker->too_large && !worker->no_memory && !worker->stopped) {
         struct pollfd wait[PIPES + 1];
@@ -276,7 +299,7 @@ static void follow(struct worker *worker)
 }
 
 /* It may have closed its pipes and go on, until it is told to end. Its status. */
-static int end_of(struct worker *worker)
+static int end_of(struct lap_worker *worker)
 {
     struct pollfd stop = {.fd = worker->job->stop, .events = POLLIN};
     bool killed = worker->too_large || worker->no_memory || worker->stopped;
@@ -294,7 +317,7 @@ static int end_of(struct worker *worker)
 /* ---- the answer ---- */
 
 /* The last line that it wrote to stderr, without its name, the file's, and a hint at --help. "": none. */
-static const char *last_words(struct worker *worker)
+static const char *last_words(struct lap_worker *worker)
 {
     const char *file = worker->job->file;
     struct buffer *buffer = &worker->buffers[ERRORS];
@@ -318,7 +341,7 @@ static const char *last_words(struct worker *worker)
     return line;
 }
 
-static struct lap_answer *failed(struct worker *worker, int status)
+static struct lap_answer *failed(struct lap_worker *worker, int status)
 {
     static const int statuses[] = {[LAP_TOOL_FAILED] = 500,   [LAP_TOOL_USAGE] = 404, [LAP_TOOL_NO_TRACE] = 422,
                                    [LAP_TOOL_INCOMPLETE] = 422, [LAP_TOOL_UNSUPPORTED] = 501};
@@ -338,7 +361,7 @@ static struct lap_answer *failed(struct worker *worker, int status)
                              "%s", *words ? words : "the process that answers gave no reason");
 }
 
-static void film_body(struct worker *worker)
+static void film_body(struct lap_worker *worker)
 {
     struct buffer body = {.data = NULL};
 
@@ -352,7 +375,7 @@ static void film_body(struct worker *worker)
     worker->no_memory = true;
 }
 
-static struct lap_answer *answer_of(struct worker *worker, int status, struct lap_answer *own)
+static struct lap_answer *answer_of(struct lap_worker *worker, int status, struct lap_answer *own)
 {
     const struct lap_question *question = worker->job->question;
     bool ended_well = WIFEXITED(status) && (WEXITSTATUS(status) == LAP_TOOL_OK || WEXITSTATUS(status) == LAP_TOOL_INCOMPLETE);
@@ -379,7 +402,7 @@ static struct lap_answer *answer_of(struct worker *worker, int status, struct la
 }
 
 /* Those that were not reported, and with them the folder. */
-static void take_folder(struct worker *worker, struct lap_answer **out_own, bool use)
+static void take_folder(struct lap_worker *worker, struct lap_answer **out_own, bool use)
 {
     char path[PATH_MAX + 300];
     const struct dirent *entry;
@@ -402,12 +425,10 @@ static void take_folder(struct worker *worker, struct lap_answer **out_own, bool
     (void)rmdir(worker->folder);
 }
 
-static bool make_folder(struct worker *worker)
+static bool make_folder(struct lap_worker *worker)
 {
     char path[PATH_MAX + 300];
 
-    if (!worker->job->question->route->files)
-        return true;
     snprintf(worker->folder, sizeof worker->folder, "%s/XXXXXX", worker->job->scratch);
     if (!mkdtemp(worker->folder)) {
         *worker->folder = 0;
@@ -417,28 +438,152 @@ static bool make_folder(struct worker *worker)
     return mkdir(path, 0700) == 0;
 }
 
+/* Frees what it has. use: its files are answers. */
+static void finish(struct lap_worker *worker, bool use, struct lap_answer **out_own)
+{
+    for (unsigned i = 0; i < PIPES; i++)
+        if (worker->pipes[i] >= 0)
+            close(worker->pipes[i]);
+    if (worker->request >= 0)
+        close(worker->request);
+    take_folder(worker, out_own, use);
+}
+
+static void free_buffers(struct lap_worker *worker)
+{
+    for (unsigned i = 0; i < PIPES; i++)
+        free(worker->buffers[i].data);
+    free(worker->film.data);
+}
+
+#define NO_WORKER                                                                                                      \
+    {                                                                                                                  \
+        .pid = -1, .pipes = {-1, -1, -1}, .request = -1                                                                \
+    }
+
 struct lap_answer *lap_worker_run(const struct lap_worker_job *job)
 {
-    struct worker worker = {.job = job, .pid = -1, .pipes = {-1, -1, -1}};
+    const struct lap_route *route = job->question->route;
+    struct lap_worker worker = NO_WORKER;
     struct lap_answer *own = NULL, *answer;
-    int status = 0;
-    bool started = make_folder(&worker) && start(&worker);
-    int error = errno;
+    const char *words[LAP_QUESTION_WORDS];
+    char program[PATH_MAX];
+    int status = 0, error;
+    bool started;
 
+    worker.job = job;
+    snprintf(program, sizeof program, "%s/lapilli-%s", job->programs, route->words[0]);
+    lap_question_words(job->question, program, job->file, job->gpu, words);
+    started = (!route->files || make_folder(&worker)) && start(&worker, words, false, lap_route_has_progress(route));
+    error = errno;
     if (started) {
         follow(&worker);
         status = end_of(&worker);
     }
-    for (unsigned i = 0; i < PIPES; i++)
-        if (worker.pipes[i] >= 0)
-            close(worker.pipes[i]);
-    take_folder(&worker, &own, started && WIFEXITED(status) && !worker.stopped);
+    finish(&worker, started && WIFEXITED(status) && !worker.stopped, &own);
     if (started)
         answer = answer_of(&worker, status, own);
     else
         answer = lap_answer_failed(500, -1, "no process can be started: %s", strerror(error));
-    for (unsigned i = 0; i < PIPES; i++)
-        free(worker.buffers[i].data);
-    free(worker.film.data);
+    free_buffers(&worker);
+    return answer;
+}
+
+/* ---- waiting ---- */
+
+struct lap_worker *lap_worker_wait(const struct lap_worker_job *job, const char *frame)
+{
+    struct lap_worker *worker = malloc(sizeof *worker);
+    const char *words[LAP_QUESTION_WORDS];
+    struct lap_answer *none = NULL;
+    char program[PATH_MAX];
+
+    if (!worker)
+        return NULL;
+    *worker = (struct lap_worker)NO_WORKER;
+    worker->job = job;
+    snprintf(program, sizeof program, "%s/lapilli-replay", job->programs);
+    lap_question_wait_words(frame, program, job->file, job->gpu, words);
+    if (make_folder(worker) && start(worker, words, true, true))
+        return worker;
+    finish(worker, false, &none);
+    free(worker);
+    return NULL;
+}
+
+int lap_worker_fd(const struct lap_worker *worker)
+{
+    return worker->pipes[PROGRESS];
+}
+
+enum lap_worker_state lap_worker_look(struct lap_worker *worker)
+{
+    struct pollfd progress = {.fd = worker->pipes[PROGRESS], .events = POLLIN};
+
+    while (worker->pipes[PROGRESS] >= 0 && poll(&progress, 1, 0) > 0)
+        read_pipe(worker, PROGRESS);
+    return worker->pipes[PROGRESS] < 0 ? LAP_WORKER_GONE : worker->waits ? LAP_WORKER_WAITS : LAP_WORKER_PLAYS;
+}
+
+void lap_worker_pause(const struct lap_worker *worker, bool stands)
+{
+    (void)kill(worker->pid, stands ? SIGSTOP : SIGCONT);
+}
+
+static void free_worker(struct lap_worker **worker)
+{
+    free_buffers(*worker);
+    free(*worker);
+    *worker = NULL;
+}
+
+void lap_worker_end(struct lap_worker **worker)
+{
+    struct lap_answer *none = NULL;
+
+    (void)kill((*worker)->pid, SIGKILL);
+    while (waitpid((*worker)->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    finish(*worker, false, &none);
+    free_worker(worker);
+}
+
+/* It fits into the pipe, which is empty. */
+static bool send_request(struct lap_worker *worker)
+{
+    const char *words[LAP_QUESTION_WORDS];
+    struct buffer text = {.data = NULL};
+    bool sent = true;
+
+    lap_question_request(worker->job->question, words);
+    for (size_t i = 0; words[i] && sent; i++)
+        sent = append(&text, words[i], strlen(words[i]) + 1);
+    sent = sent && append(&text, "", 1) && write(worker->request, text.data, text.bytes) == (ssize_t)text.bytes;
+    free(text.data);
+    return sent;
+}
+
+struct lap_answer *lap_worker_ask(struct lap_worker **worker_at, const struct lap_worker_job *job)
+{
+    struct lap_worker *worker = *worker_at;
+    struct lap_answer *own = NULL, *answer = NULL;
+    bool good;
+    int status;
+
+    worker->job = job;
+    lap_worker_pause(worker, false);
+    if (!send_request(worker)) {
+        lap_worker_end(worker_at);
+        return NULL;
+    }
+    follow(worker);
+    status = end_of(worker);
+    good = WIFEXITED(status) && (WEXITSTATUS(status) == LAP_TOOL_OK || WEXITSTATUS(status) == LAP_TOOL_INCOMPLETE);
+    finish(worker, good && !worker->stopped, &own);
+    if (good || worker->stopped || worker->too_large)
+        answer = answer_of(worker, status, own);
+    else
+        lap_answer_drop(own);
+    free_worker(worker_at);
     return answer;
 }

@@ -7,6 +7,7 @@
 #ifndef LAP_SERVER_WORKER_H
 #define LAP_SERVER_WORKER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "server/answer.h"
@@ -28,5 +29,23 @@ struct lap_worker_job {
 
 /* Returns when the process has ended. The answer is held once. NULL: out of memory. */
 struct lap_answer *lap_worker_run(const struct lap_worker_job *job);
+
+/* ---- a replay that waits in front of a frame for a question about it ---- */
+
+struct lap_worker;
+
+/* job: without question and functions. The process ends with the calling thread. NULL: it can't be had. */
+struct lap_worker *lap_worker_wait(const struct lap_worker_job *job, const char *frame);
+
+enum lap_worker_state { LAP_WORKER_PLAYS, LAP_WORKER_WAITS, LAP_WORKER_GONE };
+/* Its state changes when the descriptor can be read; look does not block. */
+int lap_worker_fd(const struct lap_worker *worker);
+enum lap_worker_state lap_worker_look(struct lap_worker *worker);
+/* Lets it stand still, or go on. */
+void lap_worker_pause(const struct lap_worker *worker, bool stands);
+void lap_worker_end(struct lap_worker **worker);
+
+/* As lap_worker_run; it may still play. Its end. NULL: it is no help: whoever asks it anew from the beginning gets the answer. */
+struct lap_answer *lap_worker_ask(struct lap_worker **worker, const struct lap_worker_job *job);
 
 #endif

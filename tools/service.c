@@ -34,10 +34,11 @@ static bool find_folders(const char *program, struct lap_service *service)
 }
 
 int lap_service_open(const char *program, const char *const *files, size_t count, const char *gpu, size_t cache,
-                     struct lap_service *out)
+                     unsigned waiting, struct lap_service *out)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    struct lap_works_options options = {.programs = out->programs, .scratch = out->scratch, .gpu = gpu};
+    struct lap_works_options options = {
+        .programs = out->programs, .scratch = out->scratch, .gpu = gpu, .waiting = waiting};
     enum lap_status status;
 
     *out = (struct lap_service){.captures = NULL};

@@ -17,10 +17,10 @@ struct lap_service {
     char programs[PATH_MAX], scratch[PATH_MAX]; /* of the verbs; for files */
 };
 
-/* cache: bytes; an answer has at most a quarter of it. gpu: or NULL. Ignores SIGPIPE from now on. Returns LAP_TOOL_OK,
- * or an exit status after a message. */
+/* cache: bytes; an answer has at most a quarter of it. gpu: or NULL. waiting: replays that wait (server/waiting.h).
+ * Ignores SIGPIPE from now on. Returns LAP_TOOL_OK, or an exit status after a message. */
 int lap_service_open(const char *program, const char *const *files, size_t count, const char *gpu, size_t cache,
-                     struct lap_service *out);
+                     unsigned waiting, struct lap_service *out);
 /* Ends all work. */
 void lap_service_close(struct lap_service *service);
 

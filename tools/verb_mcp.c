@@ -391,7 +391,7 @@ int main(int argc, char **argv)
     if (optind == argc || argc - optind > MOST_FILES)
         return usage(optind == argc ? "a FILE is missing" : "64 FILEs at most");
     code = lap_service_open(PROGRAM, (const char *const *)(uintptr_t)(argv + optind), (size_t)(argc - optind), gpu,
-                            CACHE_BYTES, &service);
+                            CACHE_BYTES, 0, &service);
     if (code != LAP_TOOL_OK)
         return code;
     code = serve(&service);

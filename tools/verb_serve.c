@@ -16,15 +16,17 @@
 #include "base/folder.h"
 #include "base/new_file.h"
 #include "server/http.h"
+#include "server/waiting.h"
 #include "tools/service.h"
 #include "tools/tool.h"
 #include "trace/listener.h"
 
-#define PROGRAM     "lapilli-serve"
-#define USUAL_PORT  "4711"
-#define CACHE_MIB   256u
-#define ANSWER_PART 4u /* an answer has at most this part of the cache */
-#define MOST_FILES  64
+#define PROGRAM       "lapilli-serve"
+#define USUAL_PORT    "4711"
+#define CACHE_MIB     256u
+#define ANSWER_PART   4u /* an answer has at most this part of the cache */
+#define MOST_FILES    64
+#define USUAL_WAITING 2u
 
 static const char help[] =
     "usage: lapilli serve [options] FILE…\n"
@@ -39,6 +41,9 @@ static const char help[] =
     "  --open            open the page in the browser (xdg-open)\n"
     "  --gpu GPU         play on this GPU: its number, a part of its name, or its UUID (lapilli replay --list-gpus)\n"
     "  --cache MIB       memory for answers; default: 256. No answer is larger than a quarter of it\n"
+    "  --waiting N       so many replays wait in front of the frame of the last picture, for the next one; default: "
+    "2;\n"
+    "                    0: none\n"
     "  --routes          print the paths of all questions as a table, and end\n"
     "  --quiet           print only the address\n"
     "  --help            this text\n"
@@ -48,7 +53,7 @@ static const char help[] =
 struct options {
     const char *listen, *gpu;
     bool open, quiet;
-    unsigned cache;
+    unsigned cache, waiting;
     const char *const *files;
     size_t file_count;
 };
@@ -62,15 +67,19 @@ static int usage(const char *what)
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {
-        {"listen", required_argument, NULL, 'l'}, {"open", no_argument, NULL, 'o'},
-        {"gpu", required_argument, NULL, 'g'},    {"cache", required_argument, NULL, 'c'},
-        {"routes", no_argument, NULL, 'r'},       {"quiet", no_argument, NULL, 'q'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"listen", required_argument, NULL, 'l'},
+                                          {"open", no_argument, NULL, 'o'},
+                                          {"gpu", required_argument, NULL, 'g'},
+                                          {"cache", required_argument, NULL, 'c'},
+                                          {"waiting", required_argument, NULL, 'w'},
+                                          {"routes", no_argument, NULL, 'r'},
+                                          {"quiet", no_argument, NULL, 'q'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     char *end;
     int option;
 
-    *options = (struct options){.cache = CACHE_MIB};
+    *options = (struct options){.cache = CACHE_MIB, .waiting = USUAL_WAITING};
     while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
         switch (option) {
         case 'l':
@@ -86,6 +95,11 @@ static int parse(int argc, char **argv, struct options *options)
             options->cache = (unsigned)strtoul(optarg, &end, 10);
             if (*optarg < '0' || *optarg > '9' || *end || options->cache < 4 || options->cache > 1u << 20)
                 return usage("--cache wants MiB, at least 4");
+            break;
+        case 'w':
+            options->waiting = (unsigned)strtoul(optarg, &end, 10);
+            if (*optarg < '0' || *optarg > '9' || *end || options->waiting > LAP_WAITING_MOST)
+                return usage("--waiting wants a number from 0 to 8");
             break;
         case 'r':
             lap_http_print_routes();
@@ -293,7 +307,7 @@ int main(int argc, char **argv)
     if (code >= 0)
         return code;
     code = lap_service_open(PROGRAM, options.files, options.file_count, options.gpu, (size_t)options.cache << 20,
-                            &service);
+                            options.waiting, &service);
     if (code != LAP_TOOL_OK)
         return code;
     status = listen_somewhere(options.listen, &place);

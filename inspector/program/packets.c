@@ -17,8 +17,8 @@
 #include "trace/bytes.h"
 #include "vm/machine.h"
 
-#define CHECKS_COMMAND UINT32_MAX /* lapilliChecks, which is none */
-#define BYTES_MAX ((size_t)LAP_BLOB_MAX_BYTES) /* of a call, and of a command buffer */
+#define CHECKS_COMMAND UINT32_MAX                   /* lapilliChecks, which is none */
+#define BYTES_MAX      ((size_t)LAP_BLOB_MAX_BYTES) /* of a call, and of a command buffer */
 
 struct program_packets {
     const struct lap_vm_program *program;
@@ -52,8 +52,8 @@ struct making {
     struct lap_packet packet; /* what the last call made */
     uint8_t *checks;          /* results that the program may read */
     uint32_t check_bytes;
-    uint64_t call_bytes;      /* that the call points to */
-    uint64_t ticket;          /* of the last packet */
+    uint64_t call_bytes; /* that the call points to */
+    uint64_t ticket;     /* of the last packet */
 };
 
 /* ---- what a program is ---- */

@@ -18,7 +18,8 @@ struct program_resources {
     /* The bytes stay until `advance`. Any thread, one at a time. */
     enum lap_status (*get)(void *user, uint32_t number, const uint8_t **out_data);
     void (*advance)(void *user); /* the bytes of earlier requests are not needed any more */
-    /* The results of checks since the last request (docs/vm.md); they stay until the replay goes on. NULL: there are none. */
+    /* The results of checks since the last request (docs/vm.md); they stay until the replay goes on. NULL: there are
+     * none. */
     const void *(*checks)(void *user, uint32_t *out_bytes);
     /* What the program posts; not empty. */
     enum lap_status (*post)(void *user, uint32_t label, const void *data, size_t bytes);

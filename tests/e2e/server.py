@@ -340,14 +340,16 @@ def a_crowd_is_answered(context: Context) -> None:
 # ---- workers
 
 class Gate:
-    """Lapilli's programs, of which one waits at its start until the gate is open."""
+    """Lapilli's programs, of which one waits at its start until the gate is open; only where its command line has a word."""
 
-    def __init__(self, context: Context, name: str) -> None:
-        self.folder, self.list = context.folder / "programs", context.folder / "started"
-        shutil.copytree(context.build / "bin", self.folder)
-        real, lock = self.folder / f"lapilli-{name}.real", context.folder / "gate"
+    def __init__(self, context: Context, name: str, word: str = "") -> None:
+        self.folder, self.list = context.folder / "programs", context.folder / f"started-{name}"
+        if not self.folder.exists():
+            shutil.copytree(context.build / "bin", self.folder)
+        real, lock = self.folder / f"lapilli-{name}.real", context.folder / f"gate-{name}"
         (self.folder / f"lapilli-{name}").rename(real)
-        (self.folder / f"lapilli-{name}").write_text(f'#!/bin/sh\necho $$ >> {self.list}\nexec flock --shared --no-fork {lock} {real} "$@"\n')
+        (self.folder / f"lapilli-{name}").write_text(f'#!/bin/sh\ncase " $* " in *" {word}"*) ;; *) exec {real} "$@" ;; esac\n'
+                                                     f'echo $$ >> {self.list}\nexec flock --shared --no-fork {lock} {real} "$@"\n')
         (self.folder / f"lapilli-{name}").chmod(0o755)
         self.lock = lock.open("w")
         fcntl.flock(self.lock, fcntl.LOCK_EX)
@@ -401,6 +403,104 @@ def a_picture_that_nobody_waits_for_leaves_no_replay(context: Context) -> None:
         check(not [*(context.home / "tmp").glob("lapilli-*/*")], "there are files of pictures that are not")
         gate.open()
         check(server.ask(path).status == 200, "the picture can't be had any more")
+
+
+# ---- replays that wait
+
+def waiting_of(server: Server) -> dict[int, int]:
+    """The replays that wait, or play up to there, with their frames."""
+    words = {child: read_words(child) for child in children_of(server.process)}
+    return {child: int(line[line.index("--wait") + 1]) for child, line in words.items() if "--wait" in line}
+
+
+def read_words(process: int) -> list[str]:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text().split("\0")
+    except OSError:  # it has ended
+        return []
+
+
+def is_stopped(process: int) -> bool:
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def draws_of_a_frame(context: Context) -> tuple[int, list[str], list[str]]:
+    """That with the most draws, its draws, and those of other frames."""
+    draws = [json.loads(line) for line in verb(context, ["draws", "--json", "FILE"], "out.lapilli").stdout.splitlines()]
+    frames = [int(draw["position"].partition(".")[0]) for draw in draws]
+    frame = max(frames, key=lambda number: (frames.count(number), number))
+    return frame, [draw["position"] for draw, of in zip(draws, frames) if of == frame and draw["pass"]], [draw["position"] for draw, of in zip(draws, frames) if of != frame and draw["pass"]]
+
+
+def answers_of_waiting(program: Program, driver: str | None) -> Callable[[Context], None]:
+    """Behind every draw of a frame are the same bytes, whether replays wait for the question or not; all but the first are asked."""
+    def run(context: Context) -> None:
+        context = context.on(driver)
+        prepare(context, program)
+        record(context, program.command)
+        frame, draws, _ = draws_of_a_frame(context)
+        paths = [f"framebuffer/{at}{query}" for at in draws for query in ("", f"?skip={at}")]
+        found: list[list[Answer]] = []
+        gate = Gate(context, "image")  # which plays from the beginning
+        gate.open()
+        for most in (0, 2):
+            with Server(context, "--waiting", str(most), "out.lapilli", folder=gate.folder) as server:
+                [capture] = server.captures()
+                found.append([])
+                for path in paths:
+                    found[-1].append(server.ask(f"{capture}/{path}"))
+                    names = [json.loads(line)["name"] for line in found[-1][-1].body.splitlines()]
+                    found[-1] += [server.ask(f"{capture}/{path.partition('?')[0]}/{name}.{ending}?{path.partition('?')[2]}") for name in names for ending in ("png", "raw")]
+                    if most:
+                        until(lambda: list(waiting_of(server).values()) == [frame] * most, "two that wait")
+                check(all(answer.status == 200 for answer in found[-1]) and len(found[-1]) > len(paths), f"{found[-1]}")
+        check(bool(draws) and [answer.body for answer in found[0]] == [answer.body for answer in found[1]], "there are other bytes where replays wait")
+        check(len(gate.started()) == len(paths) + 1, f"{len(gate.started())} have played from the beginning, for {len(paths)} questions")
+    return run
+
+
+@case
+def replays_that_wait_come_and_go(context: Context) -> None:
+    """They are for the last frame; those that are killed take no answer with them; and each question is answered where there are none, too."""
+    record(context, [context.app("triangle"), "--offscreen"])
+    frame, draws, others = draws_of_a_frame(context)
+    expected = verb(context, ["image", "--json", "--quiet", "--raw=also", "-o", "files", "--after", draws[1], "FILE"], "out.lapilli").stdout
+    with Server(context, "--waiting", "1", "out.lapilli") as server:
+        [capture] = server.captures()
+        for at in (others[0], draws[0]):
+            check(server.ask(f"{capture}/framebuffer/{at}").status == 200, "there is no picture")
+            until(lambda: list(waiting_of(server).values()) == [int(at.partition(".")[0])], "one that waits")
+        [before] = waiting_of(server)
+        os.kill(before, signal.SIGKILL)
+        check(server.ask(f"{capture}/framebuffer/{draws[1]}").body == expected, "there is another answer")
+        until(lambda: frame in waiting_of(server).values() and before not in waiting_of(server), "the next one that waits")
+        skipping = verb(context, ["image", "--json", "--quiet", "--raw=also", "-o", "files", "--after", draws[1], "--skip", others[0], "FILE"], "out.lapilli").stdout
+        check(server.ask(f"{capture}/framebuffer/{draws[1]}?skip={others[0]}").body == skipping, "what it can't do is not done from the beginning")
+        check(server.ask(f"{capture}/framebuffer/{others[0]}?skip={others[0]}").status == 200, "there is no picture")
+        until(lambda: list(waiting_of(server).values()) == [int(others[0].partition(".")[0])], "one for another frame")
+
+
+@case
+def a_replay_that_will_wait_makes_way(context: Context) -> None:
+    """It stands still while somebody waits for another answer. It may be asked already, and ends with who asks."""
+    record(context, [context.app("triangle"), "--offscreen"])
+    _, draws, _ = draws_of_a_frame(context)
+    held, info = Gate(context, "replay", "--wait "), Gate(context, "info")
+    with Server(context, "out.lapilli", folder=held.folder) as server, ThreadPoolExecutor(1) as clients:
+        [capture] = server.captures()
+        check(server.ask(f"{capture}/framebuffer/{draws[0]}").status == 200, "there is no picture")
+        [process] = until(held.started, "one that will wait")
+        asked = clients.submit(server.ask, f"{capture}/info")
+        until(lambda: is_stopped(process), "that it stands still")
+        info.open()
+        check(asked.result().status == 200, "there is no answer")
+        until(lambda: not is_stopped(process), "that it goes on")
+        with server.connect() as connection:
+            connection.sendall(server.request(f"{capture}/framebuffer/{draws[1]}"))
+            until(server.work, "the question")
+        until(lambda: not server.work() and not Path(f"/proc/{process}").exists(), "the end of what nobody waits for")
+        held.open()
+        check(server.ask(f"{capture}/framebuffer/{draws[1]}").status == 200, "the picture can't be had any more")
 
 
 def end_by(number: int) -> Callable[[Context], None]:
@@ -512,5 +612,7 @@ def incomplete_and_damaged_traces_show_what_they_have(context: Context) -> None:
 
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     named = {program.name: program for program in programs(context)}
-    return {**{f"answers/{name}": answers(named[name]) for name in ("triangle", "modern", "depth", "churn-present")},
+    return {**{f"waiting/{name}": answers_of_waiting(named[name], None) for name in ("triangle-offscreen", "modern", "churn-present")},
+            **{f"waiting/swiftshader/{name}": answers_of_waiting(named[name], "swiftshader") for name in ("triangle-offscreen", "modern")},
+            **{f"answers/{name}": answers(named[name]) for name in ("triangle", "modern", "depth", "churn-present")},
             **{f"ends-by-{signal.Signals(number).name}": end_by(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)}, **CASES}

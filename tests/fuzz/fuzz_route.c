@@ -57,6 +57,23 @@ static void check_words(const struct lap_question *question)
     FUZZ_CHECK(behind);
 }
 
+/* Each value of a request follows its option. */
+static void check_request(const struct lap_question *question)
+{
+    const char *words[LAP_QUESTION_WORDS];
+    char frame[LAP_QUESTION_FRAME_BYTES];
+
+    if (!lap_question_frame(question, frame))
+        return;
+    FUZZ_CHECK(*frame && strspn(frame, "0123456789") == strlen(frame));
+    lap_question_request(question, words);
+    for (size_t i = 0; words[i]; i++) {
+        FUZZ_CHECK(i < LAP_QUESTION_WORDS);
+        if (is_value(question, words[i]))
+            FUZZ_CHECK(i && words[i - 1][0] == '-' && !is_value(question, words[i - 1]));
+    }
+}
+
 static void check_files(const struct lap_question *question)
 {
     char name[300] = "", url[LAP_ROUTE_URL_BYTES];
@@ -88,6 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     maker = lap_question_maker(&question);
     FUZZ_CHECK(lap_question_check(&maker) == LAP_OK);
     check_words(&maker);
+    check_request(&maker);
     check_files(&maker);
     if (lap_question_url(&question, url) != LAP_OK)
         return 0;
