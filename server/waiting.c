@@ -134,13 +134,14 @@ static void wait_for_change(struct lap_waiting *w)
 {
     struct pollfd fds[LAP_WAITING_MOST + 1] = {{.fd = w->wake, .events = POLLIN}};
     const nfds_t count = w->count + 1;
-    int64_t left = w->wanted_ms + UNUSED_MS - now_ms();
+    const int64_t left = w->wanted_ms + UNUSED_MS - now_ms();
+    const int ms = !w->wanted ? -1 : left < 0 ? 0 : (int)left;
     eventfd_t ignored;
 
     for (unsigned i = 0; i < w->count; i++)
         fds[i + 1] = (struct pollfd){.fd = lap_worker_fd(w->at[i].worker), .events = POLLIN};
     pthread_mutex_unlock(&w->mutex);
-    (void)poll(fds, count, !w->wanted ? -1 : left < 0 ? 0 : (int)left);
+    (void)poll(fds, count, ms);
     (void)eventfd_read(w->wake, &ignored);
     pthread_mutex_lock(&w->mutex);
 }
