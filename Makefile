@@ -500,4 +500,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
--include $(patsubst %.o,%.d,$(COMMON) $(MEMTRACK) $(LAYER) $(REPLAYER) $(SLICE) $(TOOL_COMMON) $(call object,$(wildcard tools/*.c replayer/main.c replayer/device/spirv_tools.c)))
+-include $(patsubst %.o,%.d,$(COMMON) $(INSPECTOR) $(SERVER) $(MEMTRACK) $(LAYER) $(REPLAYER) $(SLICE) $(TOOL_COMMON) $(call object,$(wildcard tools/*.c replayer/main.c replayer/device/spirv_tools.c)))
