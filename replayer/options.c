@@ -122,7 +122,7 @@ static const struct {
         {"--raw", "[=also]",
          "with --pictures: the bytes of the texels instead, as copies to buffers have them; also: besides the PNG"},
     [OPTION_WAIT] = {"--wait", "FRAME",
-                     "with --pictures: play what is in front of this frame, then read --after and the rest from stdin"},
+                     "play what is in front of this frame, then wait until stdin says how to go on (docs/cli.md)"},
     [OPTION_LIST_OBJECTS] = {"--list-objects", NULL, "print the objects that live where the replay ends"},
     [OPTION_SKIP] = {"--skip", "P,…",
                      "leave out draws, dispatches and transfers, by their positions; also all in a pass"},
@@ -377,9 +377,10 @@ static enum lap_status check_pictures(const struct replay_options *options, enum
                               pictures->how.has_range || pictures->how.channels))
         return lap_fail(LAP_ERROR_ARGUMENT, "--after, --picture-list, --targets, --range, --channels and --raw are for "
                                             "--pictures");
-    if (options->wait && (!pictures->folder || pictures->list_file || options->last_frame || options->stop_at))
-        return lap_fail(LAP_ERROR_ARGUMENT, "--wait is for --pictures, without --picture-list, --last-frame and "
-                                            "--stop-at");
+    if (options->wait && (pictures->list_file || options->stop_at || options->listen || action == REPLAY_ACTION_CHECK ||
+                          (options->last_frame && (pictures->folder || options->last_frame < options->wait))))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--wait is for a replay of a file that goes on behind that frame, without "
+                                            "--picture-list and --stop-at");
     if (!pictures->folder)
         return LAP_OK;
     if (!pictures->after.count == !pictures->list_file && !options->wait)
@@ -688,6 +689,9 @@ enum lap_status replay_options_ask(int argc, char **argv, struct replay_options 
 {
     enum replay_action action = REPLAY_ACTION_PLAY;
 
+    if (!options->pictures.folder)
+        return argc ? lap_fail(LAP_ERROR_ARGUMENT, "a replay without --pictures can't be asked for %s", argv[0])
+                    : LAP_OK;
     for (int i = 0; i < argc; i++) {
         enum lap_status status;
         enum id id = argv[i][0] == '-' ? find_option(argv[i]) : OPTION_COUNT;

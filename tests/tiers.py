@@ -18,7 +18,7 @@ FULL = {
     "stuck/": "each waits ten seconds for a limit",
     "bench/": "workloads run to their end",
     "bounded/": "the most memory that a process had, which other processes may change",
-    "(matrix|planner|verify/all|trees/each|states/each|experiments/each|after/each|transforms/each|shaders/each|program/each)/": "every program in one more way",
+    "(matrix|planner|verify/all|trees/each|states/each|experiments/each|after/each|transforms/each|shaders/each|program/each|waiting/each)/": "every program in one more way",
     "find/(dynamic-libraries|nested)$": "find/modern finds nearly all that they have",
     ".*swiftshader": "a second driver, from a package that the gate does not install",
     "(trim|draws|parts)/validate|trim/(validate-gpu|gpu)/": "cut/ cuts the same programs",

@@ -61,7 +61,7 @@ struct run {
     char folder[PATH_MAX]; /* of ours, with one for each word that names a folder; "": none */
     struct need program;
     pid_t process;
-    int pipes[PIPES], resources; /* -1: closed */
+    int pipes[PIPES], resources, input; /* -1: closed; input: what the replay reads as standard input */
     bool begun, ended, cache_failed;
 
     struct need *needs;
@@ -369,7 +369,7 @@ static int make_file(const struct need *program)
     return fd;
 }
 
-static void become(const struct run *run, char *const *words, int program, int ends[PIPES + 1], pid_t parent)
+static void become(const struct run *run, char *const *words, int program, int ends[PIPES + 2], pid_t parent)
 {
     char resources[48], progress[32], file[48], sandbox[32];
     const char *all[RUN_WORDS_MOST + 8] = {run->device->replayer};
@@ -391,7 +391,8 @@ static void become(const struct run *run, char *const *words, int program, int e
     all[count++] = sandbox;
     all[count++] = file;
     all[count] = NULL;
-    if (!lap_tool_end_with(parent) || dup2(ends[OUTPUT], STDOUT_FILENO) < 0 || dup2(ends[ERRORS], STDERR_FILENO) < 0 ||
+    if (!lap_tool_end_with(parent) || dup2(ends[PIPES + 1], STDIN_FILENO) < 0 ||
+        dup2(ends[OUTPUT], STDOUT_FILENO) < 0 || dup2(ends[ERRORS], STDERR_FILENO) < 0 ||
         fcntl(ends[PROGRESS], F_SETFD, 0) != 0 || fcntl(ends[PIPES], F_SETFD, 0) != 0 ||
         fcntl(program, F_SETFD, 0) != 0)
         _exit(127);
@@ -400,7 +401,7 @@ static void become(const struct run *run, char *const *words, int program, int e
     _exit(127);
 }
 
-static bool make_pipes(struct run *run, int ends[PIPES + 1])
+static bool make_pipes(struct run *run, int ends[PIPES + 2])
 {
     int both[2];
 
@@ -410,6 +411,10 @@ static bool make_pipes(struct run *run, int ends[PIPES + 1])
         run->pipes[i] = both[0];
         ends[i] = both[1];
     }
+    if (pipe2(both, O_CLOEXEC) != 0)
+        return false;
+    ends[PIPES + 1] = both[0];
+    run->input = both[1];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) != 0)
         return false;
     run->resources = both[0];
@@ -421,7 +426,7 @@ static bool make_pipes(struct run *run, int ends[PIPES + 1])
 static bool start(struct run *run)
 {
     char *words[RUN_WORDS_MOST] = {NULL};
-    int ends[PIPES + 1] = {-1, -1, -1, -1}, program = -1;
+    int ends[PIPES + 2] = {-1, -1, -1, -1, -1}, program = -1;
     pid_t self = getpid();
 
     if (run->program.state == LACKED)
@@ -434,7 +439,7 @@ static bool start(struct run *run)
         if (run->process < 0)
             (void)(say_error(run, "no process can be made for the replay") && end(run, LAP_TOOL_FAILED));
     }
-    for (unsigned i = 0; i <= PIPES; i++)
+    for (unsigned i = 0; i < PIPES + 2; i++)
         if (ends[i] >= 0)
             close(ends[i]);
     if (program >= 0)
@@ -546,7 +551,7 @@ static uint64_t most_bytes(struct run *run, const struct lap_vm_frame *frame)
 
     switch (frame->kind) {
     case LAP_VM_FRAME_OPTIONS:
-        return run->begun ? UINT64_MAX : RUN_WORDS_MOST_BYTES;
+        return run->begun ? UINT64_MAX : RUN_WORDS_MOST_BYTES + 32;
     case LAP_VM_FRAME_PROGRAM:
         return run->begun ? UINT64_MAX : PROGRAM_BYTES;
     case LAP_VM_FRAME_RESOURCE:
@@ -554,6 +559,8 @@ static uint64_t most_bytes(struct run *run, const struct lap_vm_frame *frame)
         return need && need->state == ASKED ? need->resource.bytes : UINT64_MAX;
     case LAP_VM_FRAME_LACK:
         return 0;
+    case LAP_VM_FRAME_GO:
+        return run->begun ? 0 : UINT64_MAX;
     default:
         return UINT64_MAX;
     }
@@ -578,6 +585,17 @@ static bool take_program(struct run *run)
     return say(run, LAP_VM_FRAME_WANT, 0, number, sizeof number);
 }
 
+/* A replay that waits reads a zero byte. */
+static bool go_on(struct run *run)
+{
+    if (run->input >= 0) {
+        (void)!write(run->input, "", 1);
+        close(run->input);
+    }
+    run->input = -1;
+    return true;
+}
+
 static bool take_frame(struct run *run)
 {
     switch (run->frame.kind) {
@@ -589,6 +607,8 @@ static bool take_frame(struct run *run)
         return say_error(run, lap_error_message()) && end(run, LAP_TOOL_USAGE);
     case LAP_VM_FRAME_PROGRAM:
         return take_program(run);
+    case LAP_VM_FRAME_GO:
+        return go_on(run);
     default:
         return take_resource(run);
     }
@@ -693,7 +713,7 @@ static bool step(struct run *run)
 
 bool run_device_serve(const struct run_device *device, int fd)
 {
-    struct run run = {.device = device, .fd = fd, .process = -1, .resources = -1, .pipes = {-1, -1, -1}};
+    struct run run = {.device = device, .fd = fd, .process = -1, .resources = -1, .input = -1, .pipes = {-1, -1, -1}};
     bool whole;
 
     while (step(&run))
@@ -708,6 +728,8 @@ bool run_device_serve(const struct run_device *device, int fd)
             close(run.pipes[i]);
     if (run.resources >= 0)
         close(run.resources);
+    if (run.input >= 0)
+        close(run.input);
     remove_folder(&run);
     run_words_finish(&run.words);
     for (size_t i = 0; i < run.need_count; i++)

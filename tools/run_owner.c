@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,10 +85,19 @@ static enum lap_status send_frame(struct run *run, enum lap_vm_frame_kind kind, 
     return lap_vm_frame_send(run->fd, &(struct lap_vm_frame){kind, number, bytes}, data);
 }
 
+/* The frame of the first call behind the initial part, from 1. */
+static uint64_t frame_of_request(const struct lap_vm_program *program)
+{
+    for (size_t i = program->initial; i < program->count; i++)
+        if (lap_vm_code_of(program->code[i]) == LAP_VM_LABEL && lap_vm_data_of(program->code[i]) < program->label_count)
+            return program->labels[lap_vm_data_of(program->code[i])].frame + UINT64_C(1);
+    return program->label_count ? program->labels[program->label_count - 1].frame + UINT64_C(2) : 1;
+}
+
 static enum lap_status send_options(struct run *run)
 {
     const struct run_words *words = run->owner->words;
-    char *all = malloc(RUN_WORDS_MOST_BYTES);
+    char *all = malloc(RUN_WORDS_MOST_BYTES + 32); /* and the frame to wait in front of */
     size_t bytes = 0;
     enum lap_status status = all ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory");
 
@@ -106,6 +116,8 @@ static enum lap_status send_options(struct run *run)
         bytes += count;
         free(word);
     }
+    if (status == LAP_OK && run->owner->waits)
+        bytes += (size_t)sprintf(all + bytes, "--wait=%" PRIu64, frame_of_request(&run->program)) + 1;
     if (status == LAP_OK)
         status = send_frame(run, LAP_VM_FRAME_OPTIONS, 0, all, bytes);
     free(all);
@@ -164,9 +176,32 @@ static void print(struct run *run, FILE *to, size_t bytes)
     (void)fflush(to);
 }
 
-static void show_progress(struct run *run, size_t bytes)
+/* The replay has played the initial part. Returns when it shall go on: then, or when the other side is gone. */
+static enum lap_status wait_for_line(struct run *run, uint64_t frame)
 {
-    for (size_t i = 0; i < bytes; i++) {
+    struct pollfd wait[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = run->fd, .events = POLLIN}};
+    char c = 0;
+
+    lap_progress_clear(&run->progress);
+    if (!run->owner->quiet)
+        fprintf(stderr, "%s: waits in front of frame %" PRIu64 " for a line on standard input\n", run->owner->name,
+                frame);
+    while (c != '\n') {
+        if (poll(wait, 2, -1) < 0)
+            continue;
+        if (wait[1].revents)
+            return LAP_OK; /* it has ended, or says something: the rest shows it */
+        if (read(STDIN_FILENO, &c, 1) <= 0)
+            break;
+    }
+    return send_frame(run, LAP_VM_FRAME_GO, 0, NULL, 0);
+}
+
+static enum lap_status show_progress(struct run *run, size_t bytes)
+{
+    enum lap_status status = LAP_OK;
+
+    for (size_t i = 0; i < bytes && status == LAP_OK; i++) {
         uint64_t done, all;
 
         if (run->body[i] != '\n') {
@@ -178,7 +213,10 @@ static void show_progress(struct run *run, size_t bytes)
         run->progress_bytes = 0;
         if (sscanf(run->progress_line, "{\"done\":%" SCNu64 ",\"all\":%" SCNu64, &done, &all) == 2)
             lap_progress_show(&run->progress, done, all);
+        else if (run->owner->waits && sscanf(run->progress_line, "{\"waits\":%" SCNu64, &done) == 1)
+            status = wait_for_line(run, done);
     }
+    return status;
 }
 
 static void write_post(struct run *run, uint32_t label, size_t bytes)
@@ -270,8 +308,7 @@ static enum lap_status take(struct run *run, const struct lap_vm_frame *frame, i
         print(run, frame->number == 1 ? stdout : stderr, frame->bytes);
         return LAP_OK;
     case LAP_VM_FRAME_PROGRESS:
-        show_progress(run, frame->bytes);
-        return LAP_OK;
+        return show_progress(run, frame->bytes);
     case LAP_VM_FRAME_FILE:
         return write_file(run, frame->number, frame->bytes);
     case LAP_VM_FRAME_END:

@@ -19,6 +19,7 @@ struct run_owner {
     const struct run_words *words;
     FILE *posts; /* gets a JSON line for each post, or NULL */
     enum lap_sandbox_wish sandbox;
+    bool waits; /* behind the initial part, until there is a line on standard input */
     bool quiet;
 };
 

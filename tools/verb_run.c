@@ -40,6 +40,7 @@ static const char help[] =
     "says is printed here, and its files come here.\n"
     "\n"
     "  --on ADDRESS       play where lapilli run --listen waits: unix:PATH, tcp://HOST:PORT\n"
+    "  --wait             play the initial part (lapilli compile --frames), then wait for a line on standard input\n"
     "  --resources DIR    take the resources that PROG lacks from this folder (lapilli compile --resources)\n"
     "  --posts FILE       write what the program posts, as lines of JSON\n"
     "  --listen ADDRESS   wait for programs, and play them on this machine\n"
@@ -60,7 +61,7 @@ struct options {
     const char *sandbox_text;
     enum lap_sandbox_wish sandbox;
     uint64_t cache_bytes;
-    bool once, quiet;
+    bool once, waits, quiet;
     struct lap_address address;
     struct lap_token token;
     struct run_words words;
@@ -77,6 +78,7 @@ static int usage(const char *what)
 
 enum {
     OPTION_ON = 256,
+    OPTION_WAIT,
     OPTION_RESOURCES,
     OPTION_POSTS,
     OPTION_LISTEN,
@@ -96,6 +98,9 @@ static int set(struct options *options, int option, const char *value)
     switch (option) {
     case OPTION_ON:
         options->on = value;
+        return -1;
+    case OPTION_WAIT:
+        options->waits = true;
         return -1;
     case OPTION_RESOURCES:
         options->resources = value;
@@ -139,7 +144,7 @@ static int set(struct options *options, int option, const char *value)
 static int check(struct options *options, int count, char **rest)
 {
     if (options->listen) {
-        if (count || options->on || options->resources || options->posts)
+        if (count || options->on || options->resources || options->posts || options->waits)
             return usage("--listen is for the programs of others, with --cache, --cache-size, --once and --token-file");
         if (lap_address_parse(options->listen, &options->address) != LAP_OK)
             return usage(lap_error_message());
@@ -165,6 +170,7 @@ static int check(struct options *options, int count, char **rest)
 static int parse(int argc, char **argv, struct options *options)
 {
     static const struct option longs[] = {{"on", required_argument, NULL, OPTION_ON},
+                                          {"wait", no_argument, NULL, OPTION_WAIT},
                                           {"resources", required_argument, NULL, OPTION_RESOURCES},
                                           {"posts", required_argument, NULL, OPTION_POSTS},
                                           {"listen", required_argument, NULL, OPTION_LISTEN},
@@ -358,6 +364,7 @@ static int run(struct options *options)
                               .resources = options->resources,
                               .words = &options->words,
                               .sandbox = options->sandbox,
+                              .waits = options->waits,
                               .quiet = options->quiet};
     pid_t process = -1;
     int fd, posts = -1, code = LAP_TOOL_FAILED;

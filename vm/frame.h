@@ -18,8 +18,9 @@ enum lap_vm_frame_kind {
     LAP_VM_FRAME_PROGRAM,  /* hash (8, 8) and bytes (8) of the file, which is LAP_VM_FRAME_FILE_NUMBER: it shall run */
     LAP_VM_FRAME_RESOURCE, /* number: of the resource; its bytes, packed (vm/resources.h). Also to the replay */
     LAP_VM_FRAME_LACK,     /* number: of a resource that can't be had. Also to the replay */
+    LAP_VM_FRAME_GO = 13,  /* a replay that waits shall go on */
     /* to the owner */
-    LAP_VM_FRAME_WANT,     /* numbers of resources, 4 bytes each */
+    LAP_VM_FRAME_WANT = 5, /* numbers of resources, 4 bytes each */
     LAP_VM_FRAME_POST,     /* number: the label; the bytes of a POST. Also from the replay */
     LAP_VM_FRAME_TEXT,     /* number: 1 standard output, 2 standard error */
     LAP_VM_FRAME_PROGRESS, /* a part of the text that `lapilli replay --progress` writes */

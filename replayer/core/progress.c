@@ -53,7 +53,7 @@ void replay_progress_begin(struct replay *r)
     r->progress = (struct replay_progress){.fd = r->options.progress_fd, .shown_ms = replay_now_ms()};
     if (r->options.last_frame)
         all = lesser(all, lap_reader_frame_end(r->reader, r->options.last_frame - 1));
-    if (r->options.wait && !r->reader_before)
+    if (r->options.wait && !r->waited)
         all = r->options.wait > 1 ? lesser(all, lap_reader_frame_end(r->reader, r->options.wait - 2)) : 0;
     if (r->options.stop_at)
         all = lesser(all, r->options.stop_at);

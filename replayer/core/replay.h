@@ -102,8 +102,11 @@ struct replay {
     struct replay_options options;
     const struct lap_log *log;
     struct lap_reader *reader;
-    struct replay_program *program;    /* of the reader: vm/program.h; NULL: it is a trace */
-    struct lap_edits *edits;           /* of the reader: experiments.h; NULL: the trace is as it was recorded */
+    struct replay_program *program; /* of the reader: vm/program.h; NULL: it is a trace */
+    struct lap_edits *edits;        /* of the reader: experiments.h; NULL: the trace is as it was recorded */
+    bool waited;                    /* at options.wait, and it goes on: waiting.h */
+    bool holds;                     /* the packet where it stands there, which is read already: */
+    struct lap_packet held;
     struct lap_reader *reader_before;  /* the one in front of it, to which modules refer: waiting.h; NULL: none */
     struct lap_dictionary *dictionary; /* codegen/support/dictionary.h */
     struct replay_position at;

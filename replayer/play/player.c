@@ -510,8 +510,18 @@ static void show_progress(struct replay *r, uint64_t *last_ms)
     fflush(stderr);
 }
 
-/* Up to the first packet of a frame, from 0. */
-static enum lap_status run_to(struct replay *r, uint64_t end_frame)
+/* The next packet, which may be held. */
+static enum lap_status next_packet(struct replay *r)
+{
+    if (!r->holds)
+        return lap_reader_next(r->reader, &r->at.packet);
+    r->holds = false;
+    r->at.packet = r->held;
+    return LAP_OK;
+}
+
+/* Up to the first packet of a frame, from 0. holds: that one is the next. */
+static enum lap_status run_to(struct replay *r, uint64_t end_frame, bool holds)
 {
     bool progress = !r->options.quiet && isatty(STDERR_FILENO);
     uint64_t last_ms = replay_now_ms(), reported = 0;
@@ -519,7 +529,12 @@ static enum lap_status run_to(struct replay *r, uint64_t end_frame)
 
     replay_progress_begin(r);
     replay_program_begin(r->program);
-    while ((status = lap_reader_next(r->reader, &r->at.packet)) == LAP_OK) {
+    while ((status = next_packet(r)) == LAP_OK) {
+        if (holds && r->at.packet.frame >= end_frame) {
+            r->held = r->at.packet;
+            r->holds = true;
+            break;
+        }
         if (r->measure)
             replay_measure_packet(r);
         if (r->at.packet.frame >= end_frame || (r->options.stop_at && r->at.packet.ticket > r->options.stop_at))
@@ -555,7 +570,7 @@ enum lap_status replay_run_before(struct replay *r, uint64_t frame)
     enum lap_status status;
 
     preload(r);
-    status = run_to(r, frame - 1);
+    status = run_to(r, frame - 1, true);
     return status == LAP_OK || status == LAP_END ? replay_parallel_finish(r) : status;
 }
 
@@ -563,9 +578,9 @@ enum lap_status replay_run(struct replay *r)
 {
     enum lap_status status;
 
-    if (!r->reader_before)
+    if (!r->waited)
         preload(r);
-    status = run_to(r, r->options.last_frame ? r->options.last_frame : UINT64_MAX);
+    status = run_to(r, r->options.last_frame ? r->options.last_frame : UINT64_MAX, false);
     if (r->options.reading && (status == LAP_OK || status == LAP_END))
         return replay_read_contents(r);
     return status == LAP_END ? replay_parallel_finish(r) : status;

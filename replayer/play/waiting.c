@@ -23,7 +23,7 @@ enum lap_status replay_wait(struct replay *r)
     uint64_t frames = lap_reader_summary(r->reader)->frames;
     enum lap_status status;
 
-    if (r->program)
+    if (r->program && r->options.pictures.folder)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "a replay program is no trace to change");
     if (r->options.wait > frames + 1)
         return lap_fail(LAP_ERROR_ARGUMENT, "there is no frame %" PRIu64 " to wait in front of: the trace has %" PRIu64,
@@ -141,6 +141,10 @@ enum lap_status replay_wait_end(struct replay *r, const struct replay_options *a
                              .pictures = asked->pictures.list};
     enum lap_status status;
 
+    r->waited = true;
+    if (!r->options.pictures.folder)
+        return LAP_OK;
+    r->holds = false;
     r->options.experiments = asked->experiments;
     r->options.pictures = asked->pictures;
     r->options.json = asked->json;

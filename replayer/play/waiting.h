@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waiting: --wait: a replay that has played what is in front of a frame, and then learns which pictures of what comes
- * are wanted. It goes on with the edits of that (experiments.h), as if it had had them from the beginning.
+ * waiting: --wait: a replay that has played what is in front of a frame, and then is told to go on. With --pictures it
+ * learns which ones of what comes are wanted. It goes on with the edits of that (experiments.h), as if it had had them
+ * from the beginning.
  *
  * A new packet behind one that was played already is played late, before all else: what edits add there are objects
  * and command buffers of their own, which nothing uses up to the frame. One thread.
@@ -25,8 +26,9 @@ enum lap_status replay_wait(struct replay *r) LAP_MUST_CHECK;
 enum lap_status replay_request_read(int fd, struct replay_request *out) LAP_MUST_CHECK;
 void replay_request_finish(struct replay_request *request);
 
-/* Makes the edits of these options, which outlive the replay; then replay_run plays the rest. LAP_AGAIN: only a replay
- * from the beginning can do that, with a sentence. Others are those of edit_experiments_apply. */
+/* Makes the edits of these options, which outlive the replay, if there are to be pictures; then replay_run plays the
+ * rest. LAP_AGAIN: only a replay from the beginning can do that, with a sentence. Others are those of
+ * edit_experiments_apply. */
 enum lap_status replay_wait_end(struct replay *r, const struct replay_options *asked) LAP_MUST_CHECK;
 
 #endif

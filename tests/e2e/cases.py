@@ -7,6 +7,7 @@ program), below it (what the layer tells the driver) and under the replayer.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -205,10 +206,13 @@ def name_of(process: int) -> str:
         return ""
 
 
-def children_of(process: subprocess.Popen, name: str = "") -> list[int]:
+def children_of(process: subprocess.Popen | int, name: str = "") -> list[int]:
     """Processes that it has started and that have not ended; with a name only those."""
-    tasks = Path(f"/proc/{process.pid}/task").glob("*/children")
-    found = sorted(int(number) for task in tasks for number in task.read_text().split())
+    found = []
+    for task in Path(f"/proc/{process if isinstance(process, int) else process.pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # the thread has ended
+            found += map(int, task.read_text().split())
+    found.sort()
     return [number for number in found if not name or name_of(number) == name]
 
 

@@ -10,10 +10,9 @@ import signal
 import socket
 import struct
 import subprocess
-from pathlib import Path
 from typing import Callable
 
-from e2e.cases import CRASH, STUCK, Cases, Context, Done, check, children_of, crashing
+from e2e.cases import CRASH, STUCK, Cases, Context, Done, check, children_of, crashing, display
 from e2e.program import SUMS, compile_trace
 from e2e.streaming import SOON, TCP, UNIX, until
 
@@ -53,9 +52,9 @@ class Device:
         return run(self.context, "--on", self.address, *words, expect=expect)
 
 
-def replays(device: Device) -> list[str]:
+def replays(device: Device) -> list[int]:
     """Processes below the one of each connection."""
-    return [number for one in children_of(device.process) for task in Path(f"/proc/{one}/task").glob("*/children") for number in task.read_text().split()]
+    return [number for one in children_of(device.process) for number in children_of(one)]
 
 
 def run(context: Context, *words: str, expect: int | None = 0) -> Done:
@@ -82,7 +81,8 @@ PLAY = ("--verify", "--present", "headless")
 @case
 def here_and_there_are_the_same(context: Context) -> None:
     """Also pictures; and posts are what the recording has."""
-    truth = record(context, "triangle", "--offscreen", "--frames", "5", options=("--post-checks",))
+    display()
+    truth = record(context, "triangle", "--frames", "5", options=("--post-checks",))
     context.replay("out.lapilli", "--screenshot", "2-3", "--screenshot-dir", "own")
     recorded = [(int(args["hashLow"], 0), int(args["hashHigh"], 0)) for line in context.print_lines() if "Check" in line["name"] and (args := line["args"])]
     for address in (None, UNIX, TCP):
@@ -90,6 +90,7 @@ def here_and_there_are_the_same(context: Context) -> None:
         words = ("--posts", "posts.json", "out.lapvm", *PLAY, "--screenshot=2-3", "--screenshot-dir", f"shots{address and address[:3]}")
         done = device.run(*words) if device else run(context, *words)
         check(SUMS.findall(done.out) == [truth] and sent(done)[1], done.text)
+        check(len(list((context.folder / "own").iterdir())) == 2, "there are no pictures")
         for picture in (context.folder / "own").iterdir():
             check((context.folder / words[-1] / picture.name).read_bytes() == picture.read_bytes(), f"{picture.name} differs")
         posts = [bytes.fromhex(post["data"]) for line in (context.folder / "posts.json").read_text().splitlines() if (post := json.loads(line))["packet"]]
@@ -142,6 +143,26 @@ def a_replay_ends_with_its_owner(context: Context) -> None:
             device.end()
         err = owner.communicate(timeout=SOON)[1]
         check(killed or (owner.returncode == 1 and "closed the connection" in err), f"{owner.returncode} {err}")
+
+
+@case
+def the_initial_part_is_played_before_it_is_wanted(context: Context) -> None:
+    """What comes behind the wait is what comes without one; and nothing does where nobody wants it."""
+    display()
+    truth = record(context, "triangle", "--frames", "6", options=("--frames", "4-6"))
+    device = Device(context)
+    command = [context.program("lapilli-run"), "--on", device.address, "--wait", "out.lapvm", *PLAY, "--screenshot", "3-4"]
+    owner = subprocess.Popen(command, cwd=context.folder, env=context.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for line in owner.stderr:
+        if "lapilli-run: waits in front of frame 4 " in line:
+            break
+    check(owner.poll() is None and len(replays(device)) == 1 and not list(context.folder.glob("frame_*")), "it does not wait")
+    out, err = owner.communicate("\n", timeout=SOON)
+    check(owner.returncode == 0 and SUMS.findall(out) == [truth] and len(list(context.folder.glob("frame_*"))) == 2, f"{out}{err}")
+    replayed = subprocess.run([context.program("lapilli-replay"), *PLAY, "--wait", "4", "out.lapilli"], cwd=context.folder, env=context.environment(),
+                              input="\0", capture_output=True, text=True, timeout=SOON, check=False)
+    check(replayed.returncode == 0 and SUMS.findall(replayed.stdout) == [truth], replayed.stderr)
+    device.end()
 
 
 @case

@@ -425,7 +425,7 @@ def a_replay_plays_a_recording_that_is_stopped(context: Context) -> None:
     [stopped] = control(context, UNIX, "stop")
     check(stopped["state"] == "ended" and stopped["frames"] >= 30, f"{stopped}")
     done = replay.end()
-    check(check_verified(done) >= 30, "nothing was compared")
+    check_verified(done, stopped["frames"] - 5)  # two submits are no frames of the program, and checks of the last ones wait for the device
     for _ in range(200):
         check(process.stdout.readline() == b"frame\n", "the program did not go on")
     os.kill(child_of(process), signal.SIGTERM)
