@@ -55,6 +55,8 @@ def bare(context: Context, **more: str) -> list[str]:
 @case
 def a_folder_plays_in_another_place(context: Context) -> None:
     """No library comes from elsewhere that the folder has, and it has all that the replayer is linked with."""
+    if context.driver_dir:
+        raise Skip("this build's programs take libraries from a folder that they name")
     sums = recorded(context)
     report = json.loads(context.run([context.program("lapilli"), "export", "--json", "-o", "made", "out.lapilli"]).out)
     moved = context.folder / "another place: with a colon" / "it"
