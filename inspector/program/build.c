@@ -645,7 +645,8 @@ enum lap_status program_build(const struct lap_reader *trace, const struct progr
     lap_map_init(&b->lasting_map);
     lap_arena_init(&b->arena, ARENA_BYTES);
     lap_arena_init(&b->own, 0);
-    status = lap_reader_open_again(trace, NULL, &b->reader);
+    status = sizeof(void *) == 8 ? lap_reader_open_again(trace, NULL, &b->reader)
+                                 : lap_fail(LAP_ERROR_UNSUPPORTED, "replay programs need a 64-bit build");
     if (status == LAP_OK)
         status = lap_dictionary_init(&b->dictionary, b->reader);
     if (status == LAP_OK) {

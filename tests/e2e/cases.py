@@ -129,6 +129,10 @@ class Context:
             raise Failure(f"{' '.join(command)}: exit status {done.status}, expected {expect}\n{done.text[-4000:]}")
         return done
 
+    def has(self, verb: str) -> bool:
+        """Whether this build can do it: replay programs are of 64-bit machines."""
+        return verb not in ("compile", "disasm", "asm", "export", "run") or Path(self.program("lapilli")).read_bytes()[4] == 2
+
     @property
     def validation_folder(self) -> Path:
         return self.driver_dir / "layers" if self.driver_dir else Path("/usr/share/vulkan/explicit_layer.d")

@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import Cases, Context, Done, Program, check, prepare, prepare_on, programs, skip_lacking
+from e2e.cases import Cases, Context, Done, Program, Skip, check, prepare, prepare_on, programs, skip_lacking
 from e2e.experiments import DRIVERS, play, played
 from e2e.machine import Made
 from e2e.parts import ON_SWIFTSHADER
@@ -23,6 +23,8 @@ SUMS = re.compile(r"^verify: .*$", re.MULTILINE)
 
 
 def compile_trace(context: Context, file: str, to: str, *options: str) -> str:
+    if not context.has("compile"):
+        raise Skip("replay programs are of 64-bit builds")
     context.run([context.program("lapilli"), "compile", "--quiet", *options, "-o", to, file])
     return to
 

@@ -377,7 +377,7 @@ def what_is_killed_leaves_nothing(context: Context) -> None:
     (context.folder / "tmp").mkdir()
     moments = [(command, context.layer_env(STUCK, LAPILLI_STUCK="1"), is_playing),
                *((command, faulty(context, at, "stop"), is_stopped) for at in (2, 5)),
-               *(([*some, "--no-gpu"] if some is command else some, faulty(context, at, "stop"), is_stopped) for some in (command, in_place, compile_it) for at in (1, 3, 10, 20))]
+               *(([*some, "--no-gpu"] if some is command else some, faulty(context, at, "stop"), is_stopped) for some in (command, in_place, compile_it)[:2 + context.has("compile")] for at in (1, 3, 10, 20))]
     before = sorted(context.folder.rglob("*"))
     for some, env, seen in moments:
         for number in (signal.SIGKILL, signal.SIGINT):
@@ -421,7 +421,7 @@ def a_disk_that_is_full_is_said(context: Context) -> None:
         raise Skip("nothing can be mounted here")
     for size in (4, 8, 16):
         full = [*own, f'mount -t tmpfs -o size={size}k none full && "$@"; status=$?; ls full; exit $status', "sh"]
-        for some in ([*command, "--no-gpu"], [*command, "--gpu"], *([context.program("lapilli"), verb, "-o", "new", "out.lapilli"] for verb in ("compress", "compile")[:1 + (size == 4)])):
+        for some in ([*command, "--no-gpu"], [*command, "--gpu"], *([context.program("lapilli"), verb, "-o", "new", "out.lapilli"] for verb in ("compress", "compile")[:1 + (size == 4 and context.has("compile"))])):
             done = context.run([*full, *("full/new" if word == "new" else word for word in some)], expect=1)
             says = "full/new: can't write the program" if "compile" in some else "can't write full/new"
             check(done.out == "" and f"{says}: {os.strerror(errno.ENOSPC)}" in done.err, done.text)
