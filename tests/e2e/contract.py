@@ -259,7 +259,7 @@ def compressed_traces_are_the_same(context: Context) -> None:
     (context.folder / "cut.lapilli").write_bytes(data[:len(data) * 9 // 10])
     done = context.run([*compress, "--in-place", "cut.lapilli"], expect=4)
     check(context.info("cut.lapilli")["complete"] is False, "it passes for whole")
-    check(len(compiled(context, "cut.lapilli", expect=4)) < len(program), "more calls than there are")
+    check(not program or len(compiled(context, "cut.lapilli", expect=4)) < len(program), "more calls than there are")
     # What is behind a damage is not thrown away: neither the index, so that the file is scanned, nor a chunk are good.
     damaged, packets = bytearray(data), chunks_of(data, 3)
     damaged[-500] ^= 1
