@@ -41,7 +41,7 @@ class Replay:
 
     @property
     def figures(self) -> list[Figure]:
-        figures = [*FIGURES, *([ONE_THREAD] if self.threads else []), *(TREE if self.tree else []), *([OVER_FLOOR] if self.floor else [])]
+        figures = [*FIGURES, *([ONE_THREAD] if self.threads else []), *([*TREE, *PROGRAM] if self.tree else []), *([OVER_FLOOR] if self.floor else [])]
         return figures if self.calls else [figure for figure in figures if figure.name != "CPU time, a call"]
 
 
@@ -67,6 +67,11 @@ ONE_THREAD = Figure("one thread's time / all threads'", "", lambda s: s.run.prog
 
 # lapilli only: CPU time of tree and print for each call.
 TREE = [Figure(f"lapilli {verb}, a call", "ns", lambda s, verb=verb: s.run.program.get(verb)) for verb in ("tree", "print")]
+
+# The same of lapilli compile, and of a replay of the program that it makes; and the program beside the trace.
+PROGRAM = [Figure("lapilli compile, a call", "ns", lambda s: s.run.program.get("compile")),
+           Figure("replay of the program, a call", "ns", lambda s: s.run.program.get("program")),
+           Figure("the program / the trace", "", lambda s: s.run.program.get("program_bytes"))]
 
 # What the program measured of it when it ran without a layer.
 OVER_FLOOR = Figure("CPU time, a frame / LZ4 decompression + memcpy of it", "",
@@ -129,6 +134,14 @@ class Bench:
         return json.loads([line for line in out.splitlines() if line.startswith('{"workload"')][-1])
 
 
+def compile_and_play(bench: Bench, build: Path, driver: Driver, trace: Path, calls: float) -> dict[str, float]:
+    program = trace.with_suffix(".lapvm")
+    program.unlink(missing_ok=True)
+    compiled, _, _ = bench.execute([str(build / "bin/lapilli-compile"), "--quiet", "-o", str(program), str(trace)], clean_environment(driver))
+    played, _, _ = bench.execute([str(build / "bin/lapilli-replay"), "--quiet", str(program)], clean_environment(driver))
+    return {"compile": compiled / calls, "program": played / calls, "program_bytes": program.stat().st_size / trace.stat().st_size}
+
+
 def measure_replay(workload: Replay, recorders: list[Recorder], driver: Driver, build: Path, folder: Path, options) -> Measured:
     measured = Measured(workload, driver.name)
     frames = workload.quick_frames if options.quick else workload.frames
@@ -170,6 +183,8 @@ def measure_replay(workload: Replay, recorders: list[Recorder], driver: Driver, 
                     for verb in ("tree", "print") if workload.tree and name == "lapilli" else ():
                         looked, _, _ = bench.execute([str(build / f"bin/lapilli-{verb}"), commands[name][1][-1]], clean_environment(driver))
                         figures[verb] = looked / (calls * frames)
+                    if workload.tree and name == "lapilli":
+                        figures |= compile_and_play(bench, build, driver, Path(commands[name][1][-1]), calls * frames)
                     runs[name] = Run(name, frames, figures, seconds, sizes.get(name), None)
                 except RunFailed as failed:
                     measured.failures[name] = str(failed)
