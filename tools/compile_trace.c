@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "inspector/position/find.h"
 #include "inspector/program/build.h"
 #include "tools/calls.h"
 #include "tools/progress.h"
@@ -26,6 +27,8 @@ enum lap_status compile_option(struct compile_options *options, int option, cons
         if (!lap_tool_frames(value, &options->first_frame, &options->last_frame))
             return lap_fail(LAP_ERROR_ARGUMENT, "--frames takes A-B, A, A- or -B");
         return LAP_OK;
+    case COMPILE_AT:
+        return position_parse(value, &options->at);
     case COMPILE_SKIP:
         return edit_positions_parse(value, &e->skip);
     case COMPILE_ONLY:
@@ -53,7 +56,7 @@ enum lap_status compile_option(struct compile_options *options, int option, cons
 
 bool compile_options_are_given(const struct compile_options *options)
 {
-    return options->last_frame || edit_experiments_are_wanted(&options->experiments);
+    return options->last_frame || options->at.count || edit_experiments_are_wanted(&options->experiments);
 }
 
 void compile_options_finish(struct compile_options *options)
@@ -98,11 +101,32 @@ static enum lap_status write_program(const struct compile_work *work, struct pro
     return lap_vm_program_write(program_built(build), work->no_resources || work->folder ? NULL : &bytes, work->fd);
 }
 
+/* cut: becomes the position if it ends in a command buffer, which is then cut there. */
+static enum lap_status find_end(const struct lap_reader *trace, const struct position *at,
+                                struct program_build_options *options, struct position *cut)
+{
+    uint64_t frames = lap_reader_summary(trace)->frames;
+    struct position_found found;
+    enum lap_status status = position_end(trace, at, &options->last, &found);
+
+    if (status != LAP_OK)
+        return status;
+    for (uint64_t i = 0; i < frames && lap_reader_frame_end(trace, i) < options->last; i++)
+        options->initial_last = lap_reader_frame_end(trace, i);
+    if (found.position.count >= POSITION_BUFFER)
+        *cut = *at;
+    return LAP_OK;
+}
+
 static enum lap_status find_part(const struct compile_options *wanted, const struct lap_reader *trace,
-                                 struct program_build_options *options)
+                                 struct program_build_options *options, struct position *cut)
 {
     uint64_t frames = lap_reader_summary(trace)->frames;
 
+    if (wanted->at.count && wanted->last_frame)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--at and --frames are two ways to say where it ends");
+    if (wanted->at.count)
+        return find_end(trace, &wanted->at, options, cut);
     if (!wanted->last_frame)
         return LAP_OK;
     if (wanted->first_frame > frames || (wanted->last_frame != UINT64_MAX && wanted->last_frame > frames))
@@ -116,14 +140,21 @@ static enum lap_status edit(const struct compile_work *work, struct edit_work *e
 {
     char prefix[64];
     struct lap_log log = {.fd = STDERR_FILENO, .level = LAP_LOG_INFO, .prefix = prefix};
+    struct picture_list attachments = {0}; /* that a replay of the trace would write */
+    enum lap_status status;
 
-    if (!edit_experiments_are_wanted(&work->options->experiments))
+    if (!edit_experiments_are_wanted(&work->options->experiments) && !edits->after->count)
         return LAP_OK;
     snprintf(prefix, sizeof prefix, "%s: ", work->program);
     edits->wanted = &work->options->experiments;
     edits->log = work->quiet ? NULL : &log;
     edits->last_frame = work->options->last_frame == UINT64_MAX ? 0 : work->options->last_frame;
-    return edit_experiments_apply(edits, NULL);
+    edits->pictures = &attachments;
+    status = edit_experiments_apply(edits, NULL);
+    picture_list_finish(&attachments);
+    edits->log = NULL;
+    edits->pictures = NULL;
+    return status;
 }
 
 static void tell(const struct compile_work *work, const struct lap_vm_program *made,
@@ -142,7 +173,8 @@ static void tell(const struct compile_work *work, const struct lap_vm_program *m
 
 int compile_trace(const struct compile_work *work, struct compiled *out)
 {
-    struct edit_work edits = {0};
+    struct position cut = {.count = 0};
+    struct edit_work edits = {.after = &cut};
     struct program_build *build = NULL;
     struct program_build_result result;
     struct lap_progress progress;
@@ -158,7 +190,7 @@ int compile_trace(const struct compile_work *work, struct compiled *out)
     if (!complete)
         fprintf(stderr, "%s: %s is incomplete: %s\n", work->program, work->from,
                 lap_reader_summary(edits.reader)->stopped);
-    status = find_part(work->options, edits.reader, &options);
+    status = find_part(work->options, edits.reader, &options, &cut);
     if (status == LAP_OK)
         status = edit(work, &edits);
     if (status == LAP_OK) {

@@ -15,6 +15,7 @@
 
 enum {
     COMPILE_FRAMES = 512,
+    COMPILE_AT,
     COMPILE_SKIP,
     COMPILE_ONLY,
     COMPILE_AT_MOST_DRAWS,
@@ -26,8 +27,8 @@ enum {
 
 /* For getopt_long. */
 #define COMPILE_LONGS                                                                                                  \
-    {"frames", required_argument, NULL, COMPILE_FRAMES}, {"skip", required_argument, NULL, COMPILE_SKIP},              \
-        {"only", required_argument, NULL, COMPILE_ONLY},                                                               \
+    {"frames", required_argument, NULL, COMPILE_FRAMES}, {"at", required_argument, NULL, COMPILE_AT},                  \
+        {"skip", required_argument, NULL, COMPILE_SKIP}, {"only", required_argument, NULL, COMPILE_ONLY},              \
         {"at-most-draws", required_argument, NULL, COMPILE_AT_MOST_DRAWS},                                             \
         {"wireframe", no_argument, NULL, COMPILE_WIREFRAME},                                                           \
         {"null-fragment", no_argument, NULL, COMPILE_NULL_FRAGMENT},                                                   \
@@ -38,6 +39,9 @@ enum {
 
 #define COMPILE_HELP                                                                                                    \
     "  --frames A-B       end behind frame B; what comes before frame A is the initial part. Also A, A- and -B\n"       \
+    "  --at P             end behind this position, as lapilli image --after; its frame is what comes behind the "      \
+    "initial\n"                                                                                                         \
+    "                     part\n"                                                                                       \
     "  --skip P,…         leave out draws, dispatches, ray traces and transfers, as lapilli replay does; so do the\n" \
     "                     next ones\n"                                                                                  \
     "  --only P,…         leave out all draws but these\n"                                                            \
@@ -50,6 +54,7 @@ enum {
 
 struct compile_options {
     uint64_t first_frame, last_frame; /* 0: no part was asked for */
+    struct position at;               /* count 0: none */
     struct edit_experiments experiments;
 };
 

@@ -39,7 +39,7 @@ struct replay_check {
     struct replay_check_dump *dump; /* NULL: no --dump-checks */
     bool warned_rounded, warned_skipped;
     struct replay_check_bytes *bytes;
-    uint8_t *results; /* for a replay program; taken: of these, the first were given out */
+    uint8_t *results; /* for a replay program: those since the last request, and whether there was one */
     size_t result_count, result_room;
     bool results_taken;
 };

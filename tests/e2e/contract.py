@@ -128,7 +128,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["memory", "--at", "1", "--as", "u7", "f", "VkBuffer:1"], ["memory", "--at", "1", "--as", "vec4", "--stride", "8", "f", "VkBuffer:1"],
                     ["memory", "--at", "1", "f", "VkBuffer:1", "x"], ["memory", "--at", "1", "f", "VkBuffer:1", "0", "0"], ["replay", "--targets", "depth", "f"], ["replay", "--pictures", "g", "f"],
                     ["image", "--at", "1", "--raw=also", "-o", "g", "f", "VkImage:1"], ["image", "--after", "1", "--raw=png", "-o", "g", "f"], ["replay", "--progress", "1", "f"], ["replay", "--progress", "999", "f"],
-                    ["compile", "f"], ["compile", "-o", "g"], ["compile", "-o", "g", "f", "f"], ["compile", "-o", "g", "--frames", "2-1", "f"], ["compile", "-o", "g", "--at-most-draws", "-1", "f"],
+                    ["compile", "f"], ["compile", "-o", "g"], ["compile", "-o", "g", "f", "f"], ["compile", "-o", "g", "--frames", "2-1", "f"], ["compile", "-o", "g", "--at", "0", "f"], ["compile", "-o", "g", "--at-most-draws", "-1", "f"],
                     ["compile", "-o", "g", "--skip", "x", "f"], ["compile", "-o", "g", "--replace-shader", "1", "f"], ["compile", "-o", "g", "--sandbox=open", "f"],
                     ["export", "f"], ["export", "-o", "g"], ["export", "-o", "g", "--no-resources", "f"], ["export", "-o", "g", "--frames", "0", "f"], ["export", "-o", "g", "--sandbox=open", "f"],
                     ["asm", "f"], ["asm", "-o", "g"], ["asm", "-o", "g", "--json", "f"], ["asm", "-o", "g", "--sandbox=open", "f"], ["disasm"], ["disasm", "f", "g"], ["disasm", "-o", "g", "f"],

@@ -103,6 +103,30 @@ def a_part_ends_where_it_should(context: Context) -> None:
 
 
 @case
+def a_program_ends_at_a_position(context: Context) -> None:
+    """Behind a draw, as pictures there do; behind a submit; and its frame is what comes behind the initial part."""
+    context.run([context.app("modern")], context.layer_env(LAPILLI_VERIFY="all"))
+    draws = [line.split("\t")[0] for line in context.run([context.program("lapilli"), "draws", "--no-header", "out.lapilli"]).out.splitlines()]
+    counts = []
+    for at in (draws[0], draws[len(draws) // 2], draws[-1]):
+        compile_trace(context, "out.lapilli", f"{at}.lapvm", "--at", at)
+        there, here = played(context, f"{at}.lapvm"), played(context, "out.lapilli", "--pictures", "shots", "--after", at)
+        check(there == here, f"{at}: {len(there)} draws, not {len(here)}")
+        counts.append(len(there))
+    check(0 < counts[0] < counts[1] < counts[2], str(counts))
+    lines, frame = text_of(context, f"{draws[-1]}.lapvm").splitlines(), int(draws[-1].split(".")[0])
+    behind = {int(line.split()[2]) for line in lines if line.startswith("label ")}
+    check("request" in lines and max(behind) == frame - 1, f"frame {frame}: {sorted(behind)}")
+    packet = [line["ticket"] for line in context.print_lines() if line["name"].startswith("vkQueueSubmit")][-2]
+    compile_trace(context, "out.lapilli", "submit.lapvm", "--at", f"#{packet}")
+    told = SUMS.findall(play(context, "submit.lapvm", "--verify").out)
+    check(told == SUMS.findall(play(context, "out.lapilli", "--verify", "--stop-at", str(packet)).out), str(told))
+    for at, says in (("99", "the trace has"), ("1.1.1.0", "")):
+        done = context.run([context.program("lapilli"), "compile", "--at", at, "-o", "no.lapvm", "out.lapilli"], expect=None)
+        check(done.status in (2, 3) and says in done.err and not (context.folder / "no.lapvm").exists(), f"{at}: {done.text}")
+
+
+@case
 def resources_come_with_the_program_or_not(context: Context) -> None:
     context.run([context.app("formats")], context.layer_env(LAPILLI_VERIFY="all"))
     compile_trace(context, "out.lapilli", "all.lapvm")
