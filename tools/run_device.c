@@ -21,6 +21,7 @@
 #include "tools/run_words.h"
 #include "tools/tool.h"
 #include "trace/bytes.h"
+#include "trace/hash.h"
 #include "vm/frame.h"
 
 #define PIECE         ((size_t)256 << 10)
@@ -138,21 +139,24 @@ static void drop(struct need *need)
     need->packed = NULL;
 }
 
-/* Takes the bytes out of the cache. False: they are not there. */
+/* Takes the bytes out of the cache. False: they are not there. Whether they are the right ones the replay finds out. */
 static bool take_from_cache(const struct run *run, struct need *need)
 {
-    struct lap_vm_folder *cache = run->device->cache;
-    uint8_t *whole;
-    bool good;
+    return run->device->cache &&
+           lap_vm_folder_get(run->device->cache, &need->resource, &need->packed, &need->bytes) == LAP_OK;
+}
 
-    if (!cache || lap_vm_folder_get(cache, &need->resource, &need->packed, &need->bytes) != LAP_OK)
+/* The program, which is never packed. */
+static bool take_program_from_cache(const struct run *run, struct need *need)
+{
+    uint64_t hash[2];
+
+    if (!take_from_cache(run, need))
         return false;
-    whole = malloc(need->resource.bytes + 1);
-    good = whole && lap_vm_resource_unpack(&need->resource, need->packed, need->bytes, whole) == LAP_OK;
-    free(whole);
-    if (good)
+    lap_hash128(need->packed, need->bytes, hash);
+    if (need->bytes == need->resource.bytes && hash[0] == need->resource.hash[0] && hash[1] == need->resource.hash[1])
         return true;
-    lap_vm_folder_remove(cache, &need->resource);
+    lap_vm_folder_remove(run->device->cache, &need->resource);
     drop(need);
     return false;
 }
@@ -299,6 +303,19 @@ static bool take_get(struct run *run, uint32_t number)
     return ask(run, (size_t)(need - run->needs));
 }
 
+/* Other bytes have come for it: those of the cache may be damaged. */
+static bool take_bad(struct run *run, uint32_t number)
+{
+    struct need *need = find(run, number);
+
+    if (!need || need->state != GIVEN)
+        return fail(run, "the replay speaks another protocol");
+    if (run->device->cache)
+        lap_vm_folder_remove(run->device->cache, &need->resource);
+    run->waiting = need;
+    return ask(run, (size_t)(need - run->needs));
+}
+
 /* What the replay says on its socket. */
 static bool hear_replay(struct run *run)
 {
@@ -314,6 +331,8 @@ static bool hear_replay(struct run *run)
         return take_needs(run, &frame);
     case LAP_VM_FRAME_GET:
         return take_get(run, frame.number);
+    case LAP_VM_FRAME_BAD:
+        return take_bad(run, frame.number);
     case LAP_VM_FRAME_POST:
         return take_post(run, &frame);
     default:
@@ -578,7 +597,7 @@ static bool take_program(struct run *run)
                                               lap_load_u64(run->body.data + 16)}};
     if (run->program.resource.bytes > MOST_PROGRAM)
         return fail(run, "the program is too large");
-    if (take_from_cache(run, &run->program))
+    if (take_program_from_cache(run, &run->program))
         return start(run);
     run->program.state = ASKED;
     lap_store_u32(number, LAP_VM_FRAME_FILE_NUMBER);

@@ -27,8 +27,9 @@ enum lap_vm_frame_kind {
     LAP_VM_FRAME_FILE,     /* number: of the word that named its folder, from 0; the name, a zero, the content */
     LAP_VM_FRAME_END,      /* number: the exit status, or 256 + the signal; the last one */
     /* from the replay to the process that has started it */
-    LAP_VM_FRAME_NEED, /* resources that the program lacks: number (4), hash (8, 8), bytes (8) of each; in order */
-    LAP_VM_FRAME_GET,  /* number: it waits for this one */
+    LAP_VM_FRAME_NEED,     /* resources that the program lacks: number (4), hash (8, 8), bytes (8) of each; in order */
+    LAP_VM_FRAME_GET,      /* number: it waits for this one */
+    LAP_VM_FRAME_BAD = 14, /* number: other bytes came for it, and it waits for the right ones */
 };
 
 #define LAP_VM_FRAME_FILE_NUMBER UINT32_MAX /* the program's own file, as a resource */

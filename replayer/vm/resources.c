@@ -69,10 +69,10 @@ static enum lap_status not_there(void)
     return lap_fail(LAP_ERROR_IO, "it is neither in the program nor where its others are");
 }
 
-static enum lap_status ask(const struct replay_resources *resources, const struct lap_vm_resource *resource,
-                           uint32_t number, uint8_t **out, size_t *out_bytes)
+static enum lap_status ask(const struct replay_resources *resources, enum lap_vm_frame_kind kind,
+                           const struct lap_vm_resource *resource, uint32_t number, uint8_t **out, size_t *out_bytes)
 {
-    struct lap_vm_frame frame = {.kind = LAP_VM_FRAME_GET, .number = number};
+    struct lap_vm_frame frame = {.kind = kind, .number = number};
     enum lap_status status = lap_vm_frame_send(resources->connection, &frame, NULL);
 
     if (status == LAP_OK)
@@ -101,10 +101,17 @@ enum lap_status replay_resources_get(struct replay_resources *resources, const s
     if (resources->folder)
         status = lap_vm_folder_get(resources->folder, resource, &packed, &bytes);
     else if (resources->connection >= 0)
-        status = ask(resources, resource, number, &packed, &bytes);
+        status = ask(resources, LAP_VM_FRAME_GET, resource, number, &packed, &bytes);
     if (status == LAP_OK)
         status = lap_vm_resource_unpack(resource, packed, bytes, to);
-    else if (status == LAP_END)
+    if (status == LAP_ERROR_FORMAT && packed && resources->connection >= 0) { /* a cache may have been damaged */
+        free(packed);
+        packed = NULL;
+        status = ask(resources, LAP_VM_FRAME_BAD, resource, number, &packed, &bytes);
+        if (status == LAP_OK)
+            status = lap_vm_resource_unpack(resource, packed, bytes, to);
+    }
+    if (status == LAP_END)
         status = not_there();
     free(packed);
     return status;
