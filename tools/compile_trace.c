@@ -17,46 +17,34 @@
 #include "vm/resources.h"
 #include "vm/verify.h"
 
-enum lap_status compile_option(struct compile_options *options, int option, const char *value)
+enum lap_status compile_take_positions(const char *name, const char *value, void *out)
 {
-    struct edit_experiments *e = &options->experiments;
+    (void)name;
+    return edit_positions_parse(value, out);
+}
+
+enum lap_status compile_take_most_draws(const char *name, const char *value, void *out)
+{
+    struct edit_experiments *e = out;
     char *end;
 
-    switch (option) {
-    case COMPILE_FRAMES:
-        if (!lap_tool_frames(value, &options->first_frame, &options->last_frame))
-            return lap_fail(LAP_ERROR_ARGUMENT, "--frames takes A-B, A, A- or -B");
-        return LAP_OK;
-    case COMPILE_AT:
-        return position_parse(value, &options->at);
-    case COMPILE_SKIP:
-        return edit_positions_parse(value, &e->skip);
-    case COMPILE_ONLY:
-        return edit_positions_parse(value, &e->only);
-    case COMPILE_AT_MOST_DRAWS:
-        errno = 0;
-        e->has_most_draws = true;
-        e->most_draws = strtoull(value, &end, 10);
-        if (*value < '0' || *value > '9' || *end || errno)
-            return lap_fail(LAP_ERROR_ARGUMENT, "--at-most-draws takes a number");
-        return LAP_OK;
-    case COMPILE_WIREFRAME:
-        e->wireframe = true;
-        return LAP_OK;
-    case COMPILE_NULL_FRAGMENT:
-        e->null_fragment = true;
-        return LAP_OK;
-    case COMPILE_TINY_VIEWPORT:
-        e->tiny_viewport = true;
-        return LAP_OK;
-    default:
-        return edit_experiments_parse_shader(value, e);
-    }
+    errno = 0;
+    e->has_most_draws = true;
+    e->most_draws = strtoull(value, &end, 10);
+    return *value >= '0' && *value <= '9' && !*end && !errno
+               ? LAP_OK
+               : lap_fail(LAP_ERROR_ARGUMENT, "--%s takes a number", name);
+}
+
+enum lap_status compile_take_shader(const char *name, const char *value, void *out)
+{
+    (void)name;
+    return edit_experiments_parse_shader(value, out);
 }
 
 bool compile_options_are_given(const struct compile_options *options)
 {
-    return options->last_frame || options->at.count || edit_experiments_are_wanted(&options->experiments);
+    return options->frames[1] || options->at.count || edit_experiments_are_wanted(&options->experiments);
 }
 
 void compile_options_finish(struct compile_options *options)
@@ -123,16 +111,16 @@ static enum lap_status find_part(const struct compile_options *wanted, const str
 {
     uint64_t frames = lap_reader_summary(trace)->frames;
 
-    if (wanted->at.count && wanted->last_frame)
+    if (wanted->at.count && wanted->frames[1])
         return lap_fail(LAP_ERROR_ARGUMENT, "--at and --frames are two ways to say where it ends");
     if (wanted->at.count)
         return find_end(trace, &wanted->at, options, cut);
-    if (!wanted->last_frame)
+    if (!wanted->frames[1])
         return LAP_OK;
-    if (wanted->first_frame > frames || (wanted->last_frame != UINT64_MAX && wanted->last_frame > frames))
+    if (wanted->frames[0] > frames || (wanted->frames[1] != UINT64_MAX && wanted->frames[1] > frames))
         return lap_fail(LAP_ERROR_ARGUMENT, "it has %" PRIu64 " frames", frames);
-    options->initial_last = wanted->first_frame > 1 ? lap_reader_frame_end(trace, wanted->first_frame - 2) : 0;
-    options->last = wanted->last_frame == UINT64_MAX ? 0 : lap_reader_frame_end(trace, wanted->last_frame - 1);
+    options->initial_last = wanted->frames[0] > 1 ? lap_reader_frame_end(trace, wanted->frames[0] - 2) : 0;
+    options->last = wanted->frames[1] == UINT64_MAX ? 0 : lap_reader_frame_end(trace, wanted->frames[1] - 1);
     return LAP_OK;
 }
 
@@ -148,7 +136,7 @@ static enum lap_status edit(const struct compile_work *work, struct edit_work *e
     snprintf(prefix, sizeof prefix, "%s: ", work->program);
     edits->wanted = &work->options->experiments;
     edits->log = work->quiet ? NULL : &log;
-    edits->last_frame = work->options->last_frame == UINT64_MAX ? 0 : work->options->last_frame;
+    edits->last_frame = work->options->frames[1] == UINT64_MAX ? 0 : work->options->frames[1];
     edits->pictures = &attachments;
     status = edit_experiments_apply(edits, NULL);
     picture_list_finish(&attachments);

@@ -11,31 +11,19 @@
 
 #include "base/status.h"
 #include "inspector/edit/experiments.h"
+#include "tools/arguments.h"
 #include "vm/program.h"
 
-enum {
-    COMPILE_FRAMES = 512,
-    COMPILE_AT,
-    COMPILE_SKIP,
-    COMPILE_ONLY,
-    COMPILE_AT_MOST_DRAWS,
-    COMPILE_WIREFRAME,
-    COMPILE_NULL_FRAGMENT,
-    COMPILE_TINY_VIEWPORT,
-    COMPILE_REPLACE_SHADER,
-};
-
-/* For getopt_long. */
-#define COMPILE_LONGS                                                                                                  \
-    {"frames", required_argument, NULL, COMPILE_FRAMES}, {"at", required_argument, NULL, COMPILE_AT},                  \
-        {"skip", required_argument, NULL, COMPILE_SKIP}, {"only", required_argument, NULL, COMPILE_ONLY},              \
-        {"at-most-draws", required_argument, NULL, COMPILE_AT_MOST_DRAWS},                                             \
-        {"wireframe", no_argument, NULL, COMPILE_WIREFRAME},                                                           \
-        {"null-fragment", no_argument, NULL, COMPILE_NULL_FRAGMENT},                                                   \
-        {"tiny-viewport", no_argument, NULL, COMPILE_TINY_VIEWPORT},                                                   \
-    {                                                                                                                  \
-        "replace-shader", required_argument, NULL, COMPILE_REPLACE_SHADER                                              \
-    }
+/* For lap_arguments_take; o: struct compile_options *. */
+#define COMPILE_ARGUMENTS(o)                                                                                           \
+    LAP_VALUE("frames", (o)->frames, lap_take_range), LAP_VALUE("at", &(o)->at, lap_take_position),                    \
+        LAP_VALUE("skip", &(o)->experiments.skip, compile_take_positions),                                             \
+        LAP_VALUE("only", &(o)->experiments.only, compile_take_positions),                                             \
+        LAP_VALUE("at-most-draws", &(o)->experiments, compile_take_most_draws),                                        \
+        LAP_FLAG("wireframe", &(o)->experiments.wireframe),                                                            \
+        LAP_FLAG("null-fragment", &(o)->experiments.null_fragment),                                                    \
+        LAP_FLAG("tiny-viewport", &(o)->experiments.tiny_viewport),                                                    \
+        LAP_VALUE("replace-shader", &(o)->experiments, compile_take_shader)
 
 #define COMPILE_HELP                                                                                                    \
     "  --frames A-B       end behind frame B; what comes before frame A is the initial part. Also A, A- and -B\n"       \
@@ -53,8 +41,8 @@ enum {
     "                     other code for a shader: SPIR-V or GLSL. Several times for several shaders\n"
 
 struct compile_options {
-    uint64_t first_frame, last_frame; /* 0: no part was asked for */
-    struct position at;               /* count 0: none */
+    uint64_t frames[2]; /* 0: no part was asked for */
+    struct position at; /* count 0: none */
     struct edit_experiments experiments;
 };
 
@@ -64,8 +52,9 @@ struct compiled {
     uint64_t packets, commands;
 };
 
-/* Takes one of these options. LAP_ERROR_ARGUMENT with a sentence, LAP_ERROR_MEMORY. */
-enum lap_status compile_option(struct compile_options *options, int option, const char *value) LAP_MUST_CHECK;
+lap_take_fn compile_take_positions;  /* struct edit_positions */
+lap_take_fn compile_take_most_draws; /* struct edit_experiments */
+lap_take_fn compile_take_shader;     /* struct edit_experiments */
 bool compile_options_are_given(const struct compile_options *options);
 void compile_options_finish(struct compile_options *options);
 

@@ -4,13 +4,13 @@
  *
  * A child process does the work in a sandbox, with the new file open and no other rights (tools/sandboxed_work.h).
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/folder.h"
 #include "base/sandbox.h"
+#include "tools/arguments.h"
 #include "tools/compile_trace.h"
 #include "tools/sandboxed_work.h"
 #include "tools/tool.h"
@@ -40,8 +40,6 @@ static const char help[] =
     "such part; 3 no readable trace, or one that this build can't compile; 4 FILE is incomplete: its readable part "
     "was\n"
     "compiled.\n";
-
-enum { OPTION_RESOURCES = 256, OPTION_POST_CHECKS, OPTION_NO_RESOURCES, OPTION_SANDBOX, OPTION_JSON, OPTION_QUIET };
 
 struct job {
     const char *from, *to;
@@ -109,70 +107,26 @@ static int run(struct job *job)
     return code;
 }
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli compile --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 /* An exit status, or -1. */
 static int parse(int argc, char **argv, struct job *job)
 {
-    static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
-                                          {"resources", required_argument, NULL, OPTION_RESOURCES},
-                                          {"post-checks", no_argument, NULL, OPTION_POST_CHECKS},
-                                          {"no-resources", no_argument, NULL, OPTION_NO_RESOURCES},
-                                          {"sandbox", required_argument, NULL, OPTION_SANDBOX},
-                                          {"json", no_argument, NULL, OPTION_JSON},
-                                          {"quiet", no_argument, NULL, OPTION_QUIET},
-                                          {"help", no_argument, NULL, 'h'},
-                                          COMPILE_LONGS,
-                                          {NULL, 0, NULL, 0}};
-    enum lap_status status;
-    int option, code;
+    const struct lap_argument rows[] = {LAP_OUTPUT(&job->to),
+                                        LAP_VALUE("resources", &job->folder, lap_take_text),
+                                        LAP_FLAG("post-checks", &job->post_checks),
+                                        LAP_FLAG("no-resources", &job->no_resources),
+                                        LAP_VALUE("sandbox", &job->sandbox, lap_take_sandbox),
+                                        LAP_FLAG("json", &job->json),
+                                        LAP_FLAG("quiet", &job->quiet),
+                                        COMPILE_ARGUMENTS(&job->options)};
+    int code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
 
-    while ((option = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
-        status = LAP_OK;
-        switch (option) {
-        case 'o':
-            job->to = optarg;
-            break;
-        case OPTION_RESOURCES:
-            job->folder = optarg;
-            break;
-        case OPTION_POST_CHECKS:
-            job->post_checks = true;
-            break;
-        case OPTION_NO_RESOURCES:
-            job->no_resources = true;
-            break;
-        case OPTION_SANDBOX:
-            status = lap_sandbox_wish_parse(optarg, &job->sandbox);
-            break;
-        case OPTION_JSON:
-            job->json = true;
-            break;
-        case OPTION_QUIET:
-            job->quiet = true;
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        case '?':
-            return usage("wrong usage");
-        default:
-            status = compile_option(&job->options, option, optarg);
-        }
-        if (status != LAP_OK) {
-            code = usage(lap_error_message());
-            return status == LAP_ERROR_MEMORY ? LAP_TOOL_FAILED : code;
-        }
-    }
-    if (optind + 1 != argc)
-        return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
-    if (!job->to)
-        return usage("-o PROG is missing");
-    job->from = argv[optind];
-    return -1;
+    if (code < 0)
+        code = lap_arguments_file(&verb, argc, argv, NULL, &job->from, NULL);
+    if (code >= 0)
+        return code;
+    return job->to ? -1 : lap_usage(&verb, "-o PROG is missing");
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lapilli-draws: lists the draws, dispatches and ray traces of a trace, one a line. */
 #include <fnmatch.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "gen_decode.h"
 #include "gen_reflect.h"
 #include "inspector/position/find.h"
+#include "tools/arguments.h"
 #include "tools/bound_print.h"
 #include "tools/calls.h"
 #include "tools/print.h"
@@ -50,9 +50,8 @@ static const char help[] =
     "trace; 4 the trace is incomplete.\n";
 
 struct options {
-    struct position at; /* count 0: all */
-    uint64_t first_frame, last_frame;
-    uint64_t first_row, last_row; /* from 1 */
+    struct position at;          /* count 0: all */
+    uint64_t frames[2], rows[2]; /* the first and the last one, from 1 */
     const char *pass, *path;
     bool json, state, header;
 };
@@ -63,69 +62,29 @@ struct lister {
     uint64_t frames, rows;
 };
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli draws --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {{"frames", required_argument, NULL, 'f'},
-                                          {"at", required_argument, NULL, 'a'},
-                                          {"pass", required_argument, NULL, 'p'},
-                                          {"rows", required_argument, NULL, 'r'},
-                                          {"no-header", no_argument, NULL, 'n'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"state", no_argument, NULL, 's'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    bool has_frames = false;
-    int option;
+    const struct lap_argument rows[] = {LAP_VALUE("frames", options->frames, lap_take_range),
+                                        LAP_VALUE("at", &options->at, lap_take_position),
+                                        LAP_VALUE("pass", &options->pass, lap_take_text),
+                                        LAP_VALUE("rows", options->rows, lap_take_range),
+                                        LAP_NO_FLAG("no-header", &options->header),
+                                        LAP_FLAG("json", &options->json),
+                                        LAP_FLAG("state", &options->state)};
+    int code;
 
-    *options = (struct options){.header = true, .last_frame = UINT64_MAX, .last_row = UINT64_MAX};
-    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-        switch (option) {
-        case 'f':
-            if (!lap_tool_frames(optarg, &options->first_frame, &options->last_frame))
-                return usage("--frames wants A-B with 1 <= A <= B");
-            has_frames = true;
-            break;
-        case 'a':
-            if (position_parse(optarg, &options->at) != LAP_OK)
-                return usage(lap_error_message());
-            break;
-        case 'p':
-            options->pass = optarg;
-            break;
-        case 'r':
-            if (!lap_tool_frames(optarg, &options->first_row, &options->last_row))
-                return usage("--rows wants A-B with 1 <= A <= B");
-            break;
-        case 'n':
-            options->header = false;
-            break;
-        case 'j':
-            options->json = true;
-            break;
-        case 's':
-            options->state = true;
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            return usage("wrong usage");
-        }
-    }
-    if (has_frames && options->at.count)
-        return usage("--frames or --at, not both");
+    *options = (struct options){.header = true, .frames = {0, UINT64_MAX}, .rows = {0, UINT64_MAX}};
+    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
+    if (code >= 0)
+        return code;
+    if (lap_range_is_given(options->frames) && options->at.count)
+        return lap_usage(&verb, "--frames or --at, not both");
     if (options->state && !options->json)
-        return usage("--state needs --json");
-    if (optind + 1 != argc)
-        return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
-    options->path = argv[optind];
-    return -1;
+        return lap_usage(&verb, "--state needs --json");
+    return lap_arguments_file(&verb, argc, argv, NULL, &options->path, NULL);
 }
 
 /* ---- rows ---- */
@@ -360,7 +319,7 @@ static enum lap_status visit_command(void *user, const struct bound_visit *visit
 {
     struct lister *lister = user;
 
-    if (!is_wanted(lister->options, visit) || ++lister->rows < lister->options->first_row)
+    if (!is_wanted(lister->options, visit) || ++lister->rows < lister->options->rows[0])
         return LAP_OK;
     if (lister->options->json) {
         enum lap_status status = put_json(lister->options, visit);
@@ -371,7 +330,7 @@ static enum lap_status visit_command(void *user, const struct bound_visit *visit
     }
     if (ferror(stdout))
         return lap_fail(LAP_ERROR_IO, "the output can't be written");
-    return lister->rows == lister->options->last_row ? LAP_END : LAP_OK;
+    return lister->rows == lister->options->rows[1] ? LAP_END : LAP_OK;
 }
 
 static void show_progress(void *user, const struct lap_packet *packet)
@@ -383,8 +342,8 @@ static void show_progress(void *user, const struct lap_packet *packet)
 static enum lap_status list(const struct options *options, const struct lap_reader *trace)
 {
     struct lister lister = {.options = options, .frames = lap_reader_summary(trace)->frames};
-    struct bound_walk_options walk = {.first_frame = options->first_frame,
-                                      .last_frame = options->last_frame,
+    struct bound_walk_options walk = {.first_frame = options->frames[0],
+                                      .last_frame = options->frames[1],
                                       .work_only = true,
                                       .progress = show_progress};
     struct position_found found;

@@ -8,7 +8,6 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 
 #include "base/sandbox.h"
 #include "base/version.h"
+#include "tools/arguments.h"
 #include "tools/compile_trace.h"
 #include "tools/sandboxed_work.h"
 #include "tools/shared_libraries.h"
@@ -70,8 +70,6 @@ static const char script[] =
     "*) LD_LIBRARY_PATH=$LD_LIBRARY_PATH:'$ORIGIN/lib/vulkan' ;;\n"
     "esac\n"
     "exec \"$here/lapilli-replay\" \"$@\" \"$here/program.lapvm\"\n";
-
-enum { OPTION_SANDBOX = 256, OPTION_JSON, OPTION_QUIET };
 
 /* What the child has found out; the parent has no other word of the trace. */
 struct found {
@@ -350,58 +348,21 @@ static int run(struct job *job)
     return code;
 }
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli export --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 /* An exit status, or -1. */
 static int parse(int argc, char **argv, struct job *job)
 {
-    static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
-                                          {"sandbox", required_argument, NULL, OPTION_SANDBOX},
-                                          {"json", no_argument, NULL, OPTION_JSON},
-                                          {"quiet", no_argument, NULL, OPTION_QUIET},
-                                          {"help", no_argument, NULL, 'h'},
-                                          COMPILE_LONGS,
-                                          {NULL, 0, NULL, 0}};
-    enum lap_status status;
-    int option, code;
+    const struct lap_argument rows[] = {LAP_OUTPUT(&job->to), LAP_VALUE("sandbox", &job->sandbox, lap_take_sandbox),
+                                        LAP_FLAG("json", &job->json), LAP_FLAG("quiet", &job->quiet),
+                                        COMPILE_ARGUMENTS(&job->options)};
+    int code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
 
-    while ((option = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
-        status = LAP_OK;
-        switch (option) {
-        case 'o':
-            job->to = optarg;
-            break;
-        case OPTION_SANDBOX:
-            status = lap_sandbox_wish_parse(optarg, &job->sandbox);
-            break;
-        case OPTION_JSON:
-            job->json = true;
-            break;
-        case OPTION_QUIET:
-            job->quiet = true;
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        case '?':
-            return usage("wrong usage");
-        default:
-            status = compile_option(&job->options, option, optarg);
-        }
-        if (status != LAP_OK) {
-            code = usage(lap_error_message());
-            return status == LAP_ERROR_MEMORY ? LAP_TOOL_FAILED : code;
-        }
-    }
-    if (optind + 1 != argc)
-        return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
-    if (!job->to)
-        return usage("-o DIR is missing");
-    job->from = argv[optind];
-    return -1;
+    if (code < 0)
+        code = lap_arguments_file(&verb, argc, argv, NULL, &job->from, NULL);
+    if (code >= 0)
+        return code;
+    return job->to ? -1 : lap_usage(&verb, "-o DIR is missing");
 }
 
 int main(int argc, char **argv)

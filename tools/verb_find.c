@@ -13,6 +13,7 @@
 #include "inspector/state/bound_walk.h"
 #include "inspector/state/objects.h"
 #include "inspector/state/shader_list.h"
+#include "tools/arguments.h"
 #include "tools/calls.h"
 #include "tools/moment.h"
 #include "tools/progress.h"
@@ -62,55 +63,25 @@ struct finder {
     char damage_text[1536];
 };
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli find --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
-
-static bool parse_limit(const char *text, uint64_t *out)
-{
-    char *end;
-
-    *out = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : 0;
-    return *out && !*end;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 /* Fills *finder, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct finder *finder)
 {
-    static const struct option longs[] = {{"limit", required_argument, NULL, 'l'}, {"case", no_argument, NULL, 'c'},
-                                          {"no-header", no_argument, NULL, 'n'},   {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
-    int option;
+    const struct lap_argument rows[] = {LAP_VALUE("limit", &finder->limit, lap_take_count),
+                                        LAP_FLAG("case", &finder->has_case), LAP_NO_FLAG("no-header", &finder->header),
+                                        LAP_FLAG("json", &finder->json)};
+    int code;
 
     *finder = (struct finder){.header = true, .limit = LIMIT};
-    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-        switch (option) {
-        case 'l':
-            if (!parse_limit(optarg, &finder->limit))
-                return usage("--limit wants a number, from 1");
-            break;
-        case 'c':
-            finder->has_case = true;
-            break;
-        case 'n':
-            finder->header = false;
-            break;
-        case 'j':
-            finder->json = true;
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            return usage("wrong usage");
-        }
-    }
+    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
+    if (code >= 0)
+        return code;
     if (optind + 2 != argc)
-        return usage(optind + 2 < argc ? "one FILE and one TEXT at a time" : "a FILE or a TEXT is missing");
+        return lap_usage(&verb, optind + 2 < argc ? "one FILE and one TEXT at a time" : "a FILE or a TEXT is missing");
     finder->path = argv[optind];
     finder->text = argv[optind + 1];
-    return *finder->text ? -1 : usage("TEXT is empty");
+    return *finder->text ? -1 : lap_usage(&verb, "TEXT is empty");
 }
 
 static bool has_text(const struct finder *finder, const char *text)

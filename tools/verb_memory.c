@@ -10,6 +10,7 @@
 #include "base/new_file.h"
 #include "gen_ids.h"
 #include "inspector/memory/memory_state.h"
+#include "tools/arguments.h"
 #include "tools/calls.h"
 #include "tools/memory_print.h"
 #include "tools/memory_types.h"
@@ -55,11 +56,7 @@ struct options {
     int fd; /* of output */
 };
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli memory --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 /* Decimal, or hexadecimal with 0x. */
 static bool parse_number(const char *text, uint64_t *out)
@@ -77,92 +74,76 @@ static int parse_words(int argc, char **argv, struct options *options)
     char name[LAP_OBJECT_NAME_MAX];
 
     if (optind + 2 > argc || optind + 4 < argc)
-        return usage(optind + 1 > argc   ? "a FILE is missing"
-                     : optind + 2 > argc ? "a buffer is missing, like VkBuffer:2"
-                                         : "one FILE, a buffer, OFFSET and SIZE at most");
+        return lap_usage(&verb, optind + 1 > argc   ? "a FILE is missing"
+                                : optind + 2 > argc ? "a buffer is missing, like VkBuffer:2"
+                                                    : "one FILE, a buffer, OFFSET and SIZE at most");
     options->path = argv[optind++];
     options->object = argv[optind++];
     if (lap_object_parse(options->object, &type, &options->index, name) != LAP_OK)
-        return usage(lap_error_message());
+        return lap_usage(&verb, lap_error_message());
     if (type == GEN_HANDLE_VkImage)
-        return usage("texels are shown by lapilli image FILE --at POSITION VkImage:N");
+        return lap_usage(&verb, "texels are shown by lapilli image FILE --at POSITION VkImage:N");
     if (type != GEN_HANDLE_VkBuffer)
-        return usage("only buffers have bytes to show, like VkBuffer:2");
+        return lap_usage(&verb, "only buffers have bytes to show, like VkBuffer:2");
     if (optind < argc && !parse_number(argv[optind++], &options->offset))
-        return usage("OFFSET wants a number of bytes");
+        return lap_usage(&verb, "OFFSET wants a number of bytes");
     options->has_size = optind < argc;
     if (optind < argc && (!parse_number(argv[optind], &options->size) || !options->size))
-        return usage("SIZE wants a number of bytes");
+        return lap_usage(&verb, "SIZE wants a number of bytes");
     return -1;
 }
 
 static int check(struct options *options)
 {
     if (!options->at.count)
-        return usage("--at is missing");
+        return lap_usage(&verb, "--at is missing");
     if (options->stride && !options->has_type)
-        return usage("--stride is for --as");
+        return lap_usage(&verb, "--stride is for --as");
     if (options->stride && options->stride < options->type.bytes)
-        return usage("--stride is smaller than the TYPE");
+        return lap_usage(&verb, "--stride is smaller than the TYPE");
     if (options->output && (options->has_type || options->json || options->parts))
-        return usage("-o writes the bytes alone");
+        return lap_usage(&verb, "-o writes the bytes alone");
     if (options->parts && options->has_type)
-        return usage("--parts or --as, not both");
+        return lap_usage(&verb, "--parts or --as, not both");
     if (!options->stride)
         options->stride = options->type.bytes;
     return -1;
 }
 
+static enum lap_status take_type(const char *name, const char *value, void *out)
+{
+    struct options *options = out;
+
+    options->has_type = true;
+    return lap_memory_type_parse(value, &options->type)
+               ? LAP_OK
+               : lap_fail(LAP_ERROR_ARGUMENT, "--%s wants types like u32, f32x3, vec4 or mat4", name);
+}
+
+static enum lap_status take_bytes(const char *name, const char *value, void *out)
+{
+    uint64_t *bytes = out;
+
+    return parse_number(value, bytes) && *bytes ? LAP_OK
+                                                : lap_fail(LAP_ERROR_ARGUMENT, "--%s wants a number of bytes", name);
+}
+
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {{"at", required_argument, NULL, 'a'},
-                                          {"as", required_argument, NULL, 't'},
-                                          {"stride", required_argument, NULL, 's'},
-                                          {"parts", no_argument, NULL, 'p'},
-                                          {"output", required_argument, NULL, 'o'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"color", required_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int option, code;
+    const struct lap_argument rows[] = {LAP_VALUE("at", &options->at, lap_take_position),
+                                        LAP_VALUE("as", options, take_type),
+                                        LAP_VALUE("stride", &options->stride, take_bytes),
+                                        LAP_FLAG("parts", &options->parts),
+                                        LAP_OUTPUT(&options->output),
+                                        LAP_FLAG("json", &options->json),
+                                        LAP_VALUE("color", &options->colour, lap_take_colour)};
+    int code;
 
     *options = (struct options){.colour = -1, .fd = -1};
-    while ((option = getopt_long(argc, argv, "ho:", longs, NULL)) != -1) {
-        switch (option) {
-        case 'a':
-            if (position_parse(optarg, &options->at) != LAP_OK)
-                return usage(lap_error_message());
-            break;
-        case 't':
-            options->has_type = true;
-            if (!lap_memory_type_parse(optarg, &options->type))
-                return usage("--as wants types like u32, f32x3, vec4 or mat4");
-            break;
-        case 's':
-            if (!parse_number(optarg, &options->stride) || !options->stride)
-                return usage("--stride wants a number of bytes");
-            break;
-        case 'p':
-            options->parts = true;
-            break;
-        case 'o':
-            options->output = optarg;
-            break;
-        case 'j':
-            options->json = true;
-            break;
-        case 'c':
-            if (!lap_tool_parse_colour(optarg, &options->colour))
-                return usage("--color wants auto, always or never");
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            return usage("wrong usage");
-        }
-    }
-    code = parse_words(argc, argv, options);
+    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
+    if (code < 0)
+        code = parse_words(argc, argv, options);
     return code >= 0 ? code : check(options);
 }
 

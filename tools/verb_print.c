@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "tools/arguments.h"
 #include "tools/print.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -51,84 +51,46 @@ static const char help[] =
     "trace;\n"
     "4 the trace is incomplete.\n";
 
+static const struct lap_verb verb = {PROGRAM, help};
+
 struct options {
     struct position at; /* count 0: everything */
-    bool json, blocks, has_frames, has_data;
-    uint64_t data; /* the hash of bytes that are written instead */
-    int colour;    /* -1: automatic */
-    uint64_t first_frame, last_frame;
+    bool json, blocks, has_data;
+    uint64_t data;      /* the hash of bytes that are written instead */
+    int colour;         /* -1: automatic */
+    uint64_t frames[2]; /* the first and the last one, from 1 */
     const char *path;
 };
 
-static bool parse_hash(const char *text, uint64_t *out)
+static enum lap_status take_data(const char *name, const char *value, void *out)
 {
-    *out = strtoull(text, NULL, 16);
-    return strlen(text) == 16 && strspn(text, "0123456789abcdefABCDEF") == 16;
+    struct options *options = out;
+
+    options->has_data = true;
+    options->data = strtoull(value, NULL, 16);
+    return strlen(value) == 16 && strspn(value, "0123456789abcdefABCDEF") == 16
+               ? LAP_OK
+               : lap_fail(LAP_ERROR_ARGUMENT, "--%s wants a hash of 16 hexadecimal digits", name);
 }
 
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {
-        {"json", no_argument, NULL, 'j'},      {"frames", required_argument, NULL, 'f'},
-        {"no-blocks", no_argument, NULL, 'b'}, {"color", required_argument, NULL, 'c'},
-        {"at", required_argument, NULL, 'a'},  {"data", required_argument, NULL, 'd'},
-        {"help", no_argument, NULL, 'h'},      {NULL, 0, NULL, 0}};
-    int option;
+    const struct lap_argument rows[] = {LAP_FLAG("json", &options->json),
+                                        LAP_VALUE("frames", options->frames, lap_take_range),
+                                        LAP_NO_FLAG("no-blocks", &options->blocks),
+                                        LAP_VALUE("color", &options->colour, lap_take_colour),
+                                        LAP_VALUE("at", &options->at, lap_take_position),
+                                        LAP_VALUE("data", options, take_data)};
+    int code;
 
-    *options = (struct options){.blocks = true, .colour = -1, .last_frame = UINT64_MAX};
-    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-        switch (option) {
-        case 'j':
-            options->json = true;
-            break;
-        case 'a':
-            if (position_parse(optarg, &options->at) != LAP_OK) {
-                fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
-                return LAP_TOOL_USAGE;
-            }
-            break;
-        case 'd':
-            options->has_data = true;
-            if (!parse_hash(optarg, &options->data)) {
-                fprintf(stderr, PROGRAM ": --data wants a hash of 16 hexadecimal digits, not '%s'\n", optarg);
-                return LAP_TOOL_USAGE;
-            }
-            break;
-        case 'b':
-            options->blocks = false;
-            break;
-        case 'f':
-            options->has_frames = true;
-            if (!lap_tool_frames(optarg, &options->first_frame, &options->last_frame)) {
-                fprintf(stderr, PROGRAM ": --frames wants A-B with 1 <= A <= B, not '%s'\n", optarg);
-                return LAP_TOOL_USAGE;
-            }
-            break;
-        case 'c':
-            if (!lap_tool_parse_colour(optarg, &options->colour)) {
-                fprintf(stderr, PROGRAM ": --color wants auto, always or never, not '%s'\n", optarg);
-                return LAP_TOOL_USAGE;
-            }
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            fprintf(stderr, "Try 'lapilli print --help'.\n");
-            return LAP_TOOL_USAGE;
-        }
-    }
-    if (options->at.count && options->has_frames) {
-        fprintf(stderr, PROGRAM ": --at and --frames exclude each other. Try 'lapilli print --help'.\n");
-        return LAP_TOOL_USAGE;
-    }
-    if (optind + 1 != argc) {
-        fprintf(stderr, PROGRAM ": %s. Try 'lapilli print --help'.\n",
-                optind < argc ? "one FILE at a time" : "a FILE is missing");
-        return LAP_TOOL_USAGE;
-    }
-    options->path = argv[optind];
-    return -1;
+    *options = (struct options){.blocks = true, .colour = -1, .frames = {0, UINT64_MAX}};
+    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
+    if (code >= 0)
+        return code;
+    if (options->at.count && lap_range_is_given(options->frames))
+        return lap_usage(&verb, "--at and --frames exclude each other");
+    return lap_arguments_file(&verb, argc, argv, NULL, &options->path, NULL);
 }
 
 static enum lap_status print_line(const struct options *options, struct lap_printer *printer,
@@ -195,9 +157,9 @@ static enum lap_status print_all(const struct options *options, struct lap_print
     lap_progress_begin_beside(&progress, "printing");
     while ((status = lap_calls_next(calls)) == LAP_OK && !ferror(printer->out) && !printer->has_data) {
         lap_progress_show(&progress, calls->index, packets);
-        if (calls->packet.frame + 1 > options->last_frame)
+        if (calls->packet.frame + 1 > options->frames[1])
             status = LAP_END;
-        else if (calls->packet.frame + 1 >= options->first_frame)
+        else if (calls->packet.frame + 1 >= options->frames[0])
             status = print_call(options, printer, calls);
         if (status != LAP_OK)
             break;
@@ -242,7 +204,7 @@ static enum lap_status print_at(struct options *options, struct lap_printer *pri
     if (at->count > POSITION_FRAME)
         return print_packet(options, printer, calls, found.ticket,
                             position_is_command(at) ? &at->numbers[at->count - 1] : NULL);
-    options->first_frame = options->last_frame = at->numbers[0];
+    options->frames[0] = options->frames[1] = at->numbers[0];
     status = lap_calls_seek(calls, found.ticket);
     return status == LAP_OK ? print_all(options, printer, calls) : status;
 }
@@ -283,12 +245,12 @@ int main(int argc, char **argv)
     status = lap_calls_open(&calls, options.path);
     if (status != LAP_OK)
         return lap_calls_report_open(PROGRAM, options.path, status);
-    if (options.first_frame > lap_reader_summary(calls.reader)->frames + 1) /* calls may follow the last frame */
+    if (options.frames[0] > lap_reader_summary(calls.reader)->frames + 1) /* calls may follow the last frame */
         fprintf(stderr, PROGRAM ": %s: there is no frame %" PRIu64 ": the trace has %" PRIu64 "\n", options.path,
-                options.first_frame, lap_reader_summary(calls.reader)->frames);
+                options.frames[0], lap_reader_summary(calls.reader)->frames);
     printer.colour = lap_tool_has_colour(options.colour);
     status = options.at.count ? print_at(&options, &printer, &calls) : print_all(&options, &printer, &calls);
-    if (status == LAP_END && !options.at.count && options.last_frame == UINT64_MAX)
+    if (status == LAP_END && !options.at.count && options.frames[1] == UINT64_MAX)
         status = print_in_flight(&options, &printer, &calls);
     if (options.has_data && (status == LAP_END || status == LAP_OK) && !printer.has_data)
         status = lap_fail(LAP_ERROR_ARGUMENT, "no data there have the hash %016" PRIx64, options.data);

@@ -16,6 +16,7 @@
 
 #include "base/folder.h"
 #include "base/pattern.h"
+#include "tools/arguments.h"
 #include "tools/output_name.h"
 #include "tools/receive_trace.h"
 #include "tools/serve.h"
@@ -48,17 +49,6 @@ static const char help[] =
     "Exit status: 0; 1 the address can't be used, or a trace not be written; 2 wrong usage; 4 the end of a trace is\n"
     "missing.\n";
 
-enum {
-    OPTION_LISTEN = 256,
-    OPTION_NAME,
-    OPTION_TOKEN,
-    OPTION_ONCE,
-    OPTION_WHEN_DONE,
-    OPTION_SANDBOX,
-    OPTION_JSON,
-    OPTION_QUIET
-};
-
 struct options {
     const char *listen, *folder, *token_file;
     enum lap_sandbox_wish sandbox;
@@ -66,11 +56,7 @@ struct options {
     struct lap_receive_job job;
 };
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli receive --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 /* ---- the options ---- */
 
@@ -79,76 +65,39 @@ static int check(struct options *options, struct lap_address *address)
     const char *fault = lap_pattern_fault(options->job.pattern);
 
     if (!options->listen)
-        return usage("--listen is missing");
+        return lap_usage(&verb, "--listen is missing");
     if (lap_address_parse(options->listen, address) != LAP_OK)
-        return usage(lap_error_message());
+        return lap_usage(&verb, lap_error_message());
     if (fault || !*options->job.pattern || strchr(options->job.pattern, '/'))
-        return usage("--name is a name without a folder; " LAP_PATTERN_HELP);
+        return lap_usage(&verb, "--name is a name without a folder; " LAP_PATTERN_HELP);
     if (options->token_file && lap_token_read(options->token_file, &options->job.token) != LAP_OK)
-        return usage(lap_error_message());
+        return lap_usage(&verb, lap_error_message());
     if (!address->local && !options->job.token.count)
-        return usage("other machines need --token-file");
+        return lap_usage(&verb, "other machines need --token-file");
     if (options->once && options->when_done)
-        return usage("--once and --exit-when-done exclude each other");
+        return lap_usage(&verb, "--once and --exit-when-done exclude each other");
     return -1;
 }
 
-/* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options, struct lap_address *address)
 {
-    static const struct option longs[] = {{"listen", required_argument, NULL, OPTION_LISTEN},
-                                          {"output", required_argument, NULL, 'o'},
-                                          {"name", required_argument, NULL, OPTION_NAME},
-                                          {"token-file", required_argument, NULL, OPTION_TOKEN},
-                                          {"once", no_argument, NULL, OPTION_ONCE},
-                                          {"exit-when-done", no_argument, NULL, OPTION_WHEN_DONE},
-                                          {"sandbox", required_argument, NULL, OPTION_SANDBOX},
-                                          {"json", no_argument, NULL, OPTION_JSON},
-                                          {"quiet", no_argument, NULL, OPTION_QUIET},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int option;
+    const struct lap_argument rows[] = {LAP_VALUE("listen", &options->listen, lap_take_text),
+                                        {"output", &options->folder, lap_take_text, false, 'o'},
+                                        LAP_VALUE("name", &options->job.pattern, lap_take_text),
+                                        LAP_VALUE("token-file", &options->token_file, lap_take_text),
+                                        LAP_FLAG("once", &options->once),
+                                        LAP_FLAG("exit-when-done", &options->when_done),
+                                        LAP_VALUE("sandbox", &options->sandbox, lap_take_sandbox),
+                                        LAP_FLAG("json", &options->job.json),
+                                        LAP_FLAG("quiet", &options->job.quiet)};
+    int code;
 
     *options = (struct options){.folder = ".", .job = {.program = PROGRAM, .pattern = "%e.lapilli"}};
-    while ((option = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
-        switch (option) {
-        case OPTION_LISTEN:
-            options->listen = optarg;
-            break;
-        case 'o':
-            options->folder = optarg;
-            break;
-        case OPTION_NAME:
-            options->job.pattern = optarg;
-            break;
-        case OPTION_TOKEN:
-            options->token_file = optarg;
-            break;
-        case OPTION_ONCE:
-            options->once = true;
-            break;
-        case OPTION_WHEN_DONE:
-            options->when_done = true;
-            break;
-        case OPTION_SANDBOX:
-            if (lap_sandbox_wish_parse(optarg, &options->sandbox) != LAP_OK)
-                return usage(lap_error_message());
-            break;
-        case OPTION_JSON:
-            options->job.json = true;
-            break;
-        case OPTION_QUIET:
-            options->job.quiet = true;
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            fprintf(stderr, "Try 'lapilli receive --help'.\n");
-            return LAP_TOOL_USAGE;
-        }
-    }
+    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
+    if (code >= 0)
+        return code;
     if (optind != argc)
-        return usage("there are no other arguments");
+        return lap_usage(&verb, "there are no other arguments");
     return check(options, address);
 }
 

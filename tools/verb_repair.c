@@ -3,12 +3,12 @@
  * lapilli-repair: ends, in place, a trace that its process has not ended.
  */
 #include <cjson/cJSON.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/arguments.h"
 #include "tools/finish.h"
 #include "tools/tool.h"
 #include "trace/codec.h"
@@ -35,54 +35,24 @@ static const char help[] =
     "lacks\n"
     "something: recording was stopped, or the end of FILE or its tail file is lost.\n";
 
-enum { OPTION_SANDBOX = 256, OPTION_JSON, OPTION_QUIET };
-
 struct options {
     struct lap_finish_job job;
     bool json;
 };
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli repair --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {{"sandbox", required_argument, NULL, OPTION_SANDBOX},
-                                          {"json", no_argument, NULL, OPTION_JSON},
-                                          {"quiet", no_argument, NULL, OPTION_QUIET},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int option;
+    const struct lap_argument rows[] = {LAP_VALUE("sandbox", &options->job.sandbox, lap_take_sandbox),
+                                        LAP_FLAG("json", &options->json), LAP_FLAG("quiet", &options->job.quiet)};
+    int code;
 
     *options = (struct options){.job = {.program = PROGRAM, .sync = true}};
     options->job.options = (struct lap_finish_options){.by = LAP_ENDED_BY_REPAIR, .packer = &lap_codec_lz4};
-    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-        switch (option) {
-        case OPTION_SANDBOX:
-            if (lap_sandbox_wish_parse(optarg, &options->job.sandbox) != LAP_OK)
-                return usage(lap_error_message());
-            break;
-        case OPTION_JSON:
-            options->json = true;
-            break;
-        case OPTION_QUIET:
-            options->job.quiet = true;
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            fprintf(stderr, "Try 'lapilli repair --help'.\n");
-            return LAP_TOOL_USAGE;
-        }
-    }
-    if (optind + 1 != argc)
-        return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
-    options->job.path = argv[optind];
-    return -1;
+    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
+    return code >= 0 ? code : lap_arguments_file(&verb, argc, argv, NULL, &options->job.path, NULL);
 }
 
 static bool print_json(const struct lap_finish_report *report, bool finished)

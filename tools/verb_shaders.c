@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* lapilli-shaders: lists the code of a trace's shaders, shows one as text, writes it, or searches in all. */
 #include <ctype.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "inspector/position/find.h"
+#include "tools/arguments.h"
 #include "tools/calls.h"
 #include "tools/progress.h"
 #include "tools/sandboxed_work.h"
@@ -61,21 +61,17 @@ struct job {
     bool has_failed; /* a shader has no text */
 };
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli shaders --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
-static bool parse_pipeline(const char *text, uint64_t *out)
+static enum lap_status take_pipeline(const char *name, const char *value, void *out)
 {
     static const char type[] = "VkPipeline:";
-    char *end;
+    uint64_t *index = out;
+    char *end = NULL;
 
-    if (strncmp(text, type, strlen(type)) != 0 || !isdigit((unsigned char)text[strlen(type)]))
-        return false;
-    *out = strtoull(text + strlen(type), &end, 10);
-    return !*end && *out;
+    if (strncmp(value, type, strlen(type)) == 0 && isdigit((unsigned char)value[strlen(type)]))
+        *index = strtoull(value + strlen(type), &end, 10);
+    return end && !*end && *index ? LAP_OK : lap_fail(LAP_ERROR_ARGUMENT, "--%s wants VkPipeline:NUMBER", name);
 }
 
 static int check(const struct job *job)
@@ -83,79 +79,51 @@ static int check(const struct job *job)
     size_t digits = job->hash ? strspn(job->hash, "0123456789abcdefABCDEF") : 0;
 
     if (job->hash && (job->hash[digits] || digits < LEAST_DIGITS || digits > SHADER_HASH_DIGITS))
-        return usage("HASH is 4 to 16 digits of the hash of a shader's code");
+        return lap_usage(&verb, "HASH is 4 to 16 digits of the hash of a shader's code");
     if (job->hash && job->search.wanted)
-        return usage("--search is for all shaders");
+        return lap_usage(&verb, "--search is for all shaders");
     if (job->search.ignore_case && !job->search.wanted)
-        return usage("--ignore-case is for --search");
+        return lap_usage(&verb, "--ignore-case is for --search");
     if (job->output && !job->hash)
-        return usage("-o is for the code of one HASH");
+        return lap_usage(&verb, "-o is for the code of one HASH");
     if (job->output && (job->glsl || job->json))
-        return usage("-o writes the code as it is, so --glsl and --json are not for it");
+        return lap_usage(&verb, "-o writes the code as it is, so --glsl and --json are not for it");
     if (job->glsl && !job->hash && !job->search.wanted)
-        return usage("--glsl is for one HASH, or for --search");
+        return lap_usage(&verb, "--glsl is for one HASH, or for --search");
     if (job->glsl && !lap_shader_glsl)
-        return usage("--glsl: this lapilli-shaders was built without SPIRV-Cross, or SPIRV-Tools (Debian's "
-                     "libspirv-cross-c-shared-dev and spirv-tools)");
+        return lap_usage(&verb, "--glsl: this lapilli-shaders was built without SPIRV-Cross, or SPIRV-Tools (Debian's "
+                                "libspirv-cross-c-shared-dev and spirv-tools)");
     if ((job->search.wanted || (job->hash && !job->output)) && !lap_shader_spirv)
-        return usage("this lapilli-shaders was built without SPIRV-Tools (Debian's spirv-tools), so shaders have no "
-                     "text; -o writes their code");
+        return lap_usage(
+            &verb, "this lapilli-shaders was built without SPIRV-Tools (Debian's spirv-tools), so shaders have no "
+                   "text; -o writes their code");
     return -1;
+}
+
+static enum lap_status take_search(const char *name, const char *value, void *out)
+{
+    *(const char **)out = value;
+    return *value ? LAP_OK : lap_fail(LAP_ERROR_ARGUMENT, "--%s wants a text", name);
 }
 
 /* Fills *job, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct job *job)
 {
-    static const struct option longs[] = {
-        {"glsl", no_argument, NULL, 'g'},         {"output", required_argument, NULL, 'o'},
-        {"search", required_argument, NULL, 's'}, {"ignore-case", no_argument, NULL, 'i'},
-        {"at", required_argument, NULL, 'a'},     {"pipeline", required_argument, NULL, 'p'},
-        {"no-header", no_argument, NULL, 'n'},    {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-    int option;
+    const struct lap_argument rows[] = {LAP_FLAG("glsl", &job->glsl),
+                                        LAP_OUTPUT(&job->output),
+                                        LAP_VALUE("search", &job->search.wanted, take_search),
+                                        LAP_FLAG("ignore-case", &job->search.ignore_case),
+                                        LAP_VALUE("at", &job->at, lap_take_position),
+                                        LAP_VALUE("pipeline", &job->pipeline, take_pipeline),
+                                        LAP_NO_FLAG("no-header", &job->header),
+                                        LAP_FLAG("json", &job->json)};
+    int code;
 
     *job = (struct job){.header = true};
-    while ((option = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
-        switch (option) {
-        case 'g':
-            job->glsl = true;
-            break;
-        case 'o':
-            job->output = optarg;
-            break;
-        case 's':
-            if (!*optarg)
-                return usage("--search wants a text");
-            job->search.wanted = optarg;
-            break;
-        case 'i':
-            job->search.ignore_case = true;
-            break;
-        case 'a':
-            if (position_parse(optarg, &job->at) != LAP_OK)
-                return usage(lap_error_message());
-            break;
-        case 'p':
-            if (!parse_pipeline(optarg, &job->pipeline))
-                return usage("--pipeline wants VkPipeline:NUMBER");
-            break;
-        case 'n':
-            job->header = false;
-            break;
-        case 'j':
-            job->json = true;
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            return usage("wrong usage");
-        }
-    }
-    if (optind + 1 != argc && optind + 2 != argc)
-        return usage(optind < argc ? "one FILE and one HASH at a time" : "a FILE is missing");
-    job->path = argv[optind];
-    job->hash = argv[optind + 1]; /* or NULL */
-    return check(job);
+    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
+    if (code < 0)
+        code = lap_arguments_file(&verb, argc, argv, "HASH", &job->path, &job->hash);
+    return code >= 0 ? code : check(job);
 }
 
 /* ---- what is shown ---- */

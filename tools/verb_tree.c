@@ -3,7 +3,6 @@
 #include "tools/tree.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "inspector/position/find.h"
+#include "tools/arguments.h"
 #include "tools/calls.h"
 #include "tools/progress.h"
 #include "tools/tool.h"
@@ -18,6 +18,7 @@
 
 #define PROGRAM     "lapilli-tree"
 #define FRAME_DEPTH 4u /* inside a frame: to the render passes */
+#define EVERYTHING  1000u
 
 static const char help[] =
     "usage: lapilli tree [options] FILE\n"
@@ -45,92 +46,41 @@ static const char help[] =
 
 struct options {
     struct position at; /* count 0: the whole */
-    bool json, quick, all, has_depth;
-    unsigned depth;
-    uint64_t first_child, last_child; /* from 1 */
-    int colour;                       /* -1: automatic */
+    bool json, quick, all;
+    uint64_t depth;       /* 0: the usual one */
+    uint64_t children[2]; /* the first and the last one, from 1 */
+    int colour;           /* -1: automatic */
     const char *path;
 };
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli tree --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
-
-static bool parse_depth(const char *text, struct options *options)
-{
-    char *end;
-    unsigned long depth;
-
-    errno = 0;
-    depth = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || depth == 0)
-        return false;
-    options->depth = depth > 1000 ? 1000 : (unsigned)depth; /* everything */
-    options->has_depth = true;
-    return true;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {{"at", required_argument, NULL, 'a'},
-                                          {"depth", required_argument, NULL, 'd'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"children", required_argument, NULL, 'n'},
-                                          {"all", no_argument, NULL, 'l'},
-                                          {"quick", no_argument, NULL, 'q'},
-                                          {"color", required_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int option;
+    const struct lap_argument rows[] = {LAP_VALUE("at", &options->at, lap_take_position),
+                                        LAP_VALUE("depth", &options->depth, lap_take_count),
+                                        LAP_VALUE("children", options->children, lap_take_range),
+                                        LAP_FLAG("all", &options->all),
+                                        LAP_FLAG("quick", &options->quick),
+                                        LAP_FLAG("json", &options->json),
+                                        LAP_VALUE("color", &options->colour, lap_take_colour)};
+    int code;
 
-    *options = (struct options){.colour = -1, .first_child = 1, .last_child = UINT64_MAX};
-    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-        switch (option) {
-        case 'a':
-            if (position_parse(optarg, &options->at) != LAP_OK)
-                return usage(lap_error_message());
-            break;
-        case 'd':
-            if (!parse_depth(optarg, options))
-                return usage("--depth wants a number, from 1");
-            break;
-        case 'n':
-            if (!lap_tool_frames(optarg, &options->first_child, &options->last_child))
-                return usage("--children wants A-B with 1 <= A <= B");
-            break;
-        case 'l':
-            options->all = true;
-            break;
-        case 'q':
-            options->quick = true;
-            break;
-        case 'j':
-            options->json = true;
-            break;
-        case 'c':
-            if (!lap_tool_parse_colour(optarg, &options->colour))
-                return usage("--color wants auto, always or never");
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            return usage("wrong usage");
-        }
-    }
-    if (options->all && options->quick)
-        return usage("--all or --quick, not both");
-    if (optind + 1 != argc)
-        return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
-    options->path = argv[optind];
-    return -1;
+    *options = (struct options){.colour = -1, .children = {1, UINT64_MAX}};
+    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
+    if (code < 0)
+        code = lap_arguments_file(&verb, argc, argv, NULL, &options->path, NULL);
+    if (code >= 0)
+        return code;
+    return options->all && options->quick ? lap_usage(&verb, "--all or --quick, not both") : -1;
 }
 
 static unsigned default_depth(const struct options *options)
 {
-    return !options->at.count ? 1 : options->at.count <= POSITION_SUBMIT ? FRAME_DEPTH + 1 - options->at.count : 1000;
+    return !options->at.count                     ? 1
+           : options->at.count <= POSITION_SUBMIT ? FRAME_DEPTH + 1 - options->at.count
+                                                  : EVERYTHING;
 }
 
 struct output {
@@ -153,12 +103,12 @@ static enum lap_status show(const struct options *options, const struct lap_read
     struct position_found found;
     bool colour = lap_tool_has_colour(options->colour);
     struct output output = {
-        .printer = {.out = stdout, .colour = colour, .first = options->first_child, .last = options->last_child},
+        .printer = {.out = stdout, .colour = colour, .first = options->children[0], .last = options->children[1]},
         .json = options->json,
         .frames = lap_reader_summary(trace)->frames};
     struct options of = *options;
     struct tree_wish wish = {
-        .quick = of.quick, .all = of.all, .first_child = of.first_child, .last_child = of.last_child};
+        .quick = of.quick, .all = of.all, .first_child = of.children[0], .last_child = of.children[1]};
     enum lap_status status = LAP_OK;
 
     if (of.at.count) {
@@ -169,7 +119,7 @@ static enum lap_status show(const struct options *options, const struct lap_read
     if (status != LAP_OK)
         return status;
     wish.at = output.printer.at;
-    wish.depth = of.has_depth ? of.depth : default_depth(&of);
+    wish.depth = of.depth ? (unsigned)(of.depth < EVERYTHING ? of.depth : EVERYTHING) : default_depth(&of);
     if (of.json)
         lap_tree_json_begin(&output.printer);
     lap_progress_begin_beside(&output.progress, "reading");

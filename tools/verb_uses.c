@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* lapilli-uses: lists what a trace does with an object, one use a line, or the objects that nothing uses. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "inspector/position/find.h"
 #include "inspector/state/unused.h"
 #include "inspector/state/uses.h"
+#include "tools/arguments.h"
 #include "tools/calls.h"
 #include "tools/moment.h"
 #include "tools/progress.h"
@@ -53,7 +53,7 @@ static const char help[] =
 
 struct options {
     struct position at; /* count 0: all */
-    uint64_t first_frame, last_frame;
+    uint64_t frames[2]; /* the first and the last one, from 1 */
     const char *path, *object, *type;
     bool json, header, bindings, unused;
 };
@@ -64,80 +64,40 @@ struct lister {
     uint64_t frames, rows;
 };
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli uses --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 static int check(const struct options *options, bool has_frames)
 {
     if (has_frames && options->at.count)
-        return usage("--frames or --at, not both");
+        return lap_usage(&verb, "--frames or --at, not both");
     if (options->unused && (has_frames || options->at.count || options->bindings))
-        return usage("--unused is of the whole trace");
+        return lap_usage(&verb, "--unused is of the whole trace");
     if (options->unused && options->object)
-        return usage("--unused or an OBJECT, not both");
+        return lap_usage(&verb, "--unused or an OBJECT, not both");
     if (!options->unused && !options->object)
-        return usage("an OBJECT is missing");
+        return lap_usage(&verb, "an OBJECT is missing");
     if (options->type && !options->unused)
-        return usage("--type needs --unused");
+        return lap_usage(&verb, "--type needs --unused");
     return -1;
 }
 
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {{"frames", required_argument, NULL, 'f'},
-                                          {"at", required_argument, NULL, 'a'},
-                                          {"bindings", no_argument, NULL, 'b'},
-                                          {"unused", no_argument, NULL, 'u'},
-                                          {"type", required_argument, NULL, 't'},
-                                          {"no-header", no_argument, NULL, 'n'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    bool has_frames = false;
-    int option;
+    const struct lap_argument rows[] = {LAP_VALUE("frames", options->frames, lap_take_range),
+                                        LAP_VALUE("at", &options->at, lap_take_position),
+                                        LAP_FLAG("bindings", &options->bindings),
+                                        LAP_FLAG("unused", &options->unused),
+                                        LAP_VALUE("type", &options->type, lap_take_text),
+                                        LAP_NO_FLAG("no-header", &options->header),
+                                        LAP_FLAG("json", &options->json)};
+    int code;
 
-    *options = (struct options){.header = true, .last_frame = UINT64_MAX};
-    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-        switch (option) {
-        case 'f':
-            if (!lap_tool_frames(optarg, &options->first_frame, &options->last_frame))
-                return usage("--frames wants A-B with 1 <= A <= B");
-            has_frames = true;
-            break;
-        case 'a':
-            if (position_parse(optarg, &options->at) != LAP_OK)
-                return usage(lap_error_message());
-            break;
-        case 'b':
-            options->bindings = true;
-            break;
-        case 'u':
-            options->unused = true;
-            break;
-        case 't':
-            options->type = optarg;
-            break;
-        case 'n':
-            options->header = false;
-            break;
-        case 'j':
-            options->json = true;
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            return usage("wrong usage");
-        }
-    }
-    if (optind + 1 != argc && optind + 2 != argc)
-        return usage(optind < argc ? "one FILE and one OBJECT at a time" : "a FILE is missing");
-    options->path = argv[optind];
-    options->object = argv[optind + 1]; /* or NULL */
-    return check(options, has_frames);
+    *options = (struct options){.header = true, .frames = {0, UINT64_MAX}};
+    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
+    if (code < 0)
+        code = lap_arguments_file(&verb, argc, argv, "OBJECT", &options->path, &options->object);
+    return code >= 0 ? code : check(options, lap_range_is_given(options->frames));
 }
 
 static void show_progress(void *user, const struct lap_packet *packet)
@@ -290,7 +250,7 @@ static enum lap_status list_uses(struct lister *lister, const struct lap_reader 
 {
     const struct options *options = lister->options;
     struct use_walk_options walk = {
-        .first_frame = options->first_frame, .last_frame = options->last_frame, .bindings = options->bindings};
+        .first_frame = options->frames[0], .last_frame = options->frames[1], .bindings = options->bindings};
     char type[LAP_OBJECT_NAME_MAX] = "";
     struct use_object object = {.type = GEN_HANDLE_NONE};
     struct position_found found;
