@@ -44,7 +44,8 @@ enum lap_status compile_take_shader(const char *name, const char *value, void *o
 
 bool compile_options_are_given(const struct compile_options *options)
 {
-    return options->frames[1] || options->at.count || edit_experiments_are_wanted(&options->experiments);
+    return lap_range_is_given(options->frames) || options->at.count ||
+           edit_experiments_are_wanted(&options->experiments);
 }
 
 void compile_options_finish(struct compile_options *options)
@@ -111,11 +112,11 @@ static enum lap_status find_part(const struct compile_options *wanted, const str
 {
     uint64_t frames = lap_reader_summary(trace)->frames;
 
-    if (wanted->at.count && wanted->frames[1])
+    if (wanted->at.count && lap_range_is_given(wanted->frames))
         return lap_fail(LAP_ERROR_ARGUMENT, "--at and --frames are two ways to say where it ends");
     if (wanted->at.count)
         return find_end(trace, &wanted->at, options, cut);
-    if (!wanted->frames[1])
+    if (!lap_range_is_given(wanted->frames))
         return LAP_OK;
     if (wanted->frames[0] > frames || (wanted->frames[1] != UINT64_MAX && wanted->frames[1] > frames))
         return lap_fail(LAP_ERROR_ARGUMENT, "it has %" PRIu64 " frames", frames);

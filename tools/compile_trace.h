@@ -41,7 +41,7 @@
     "                     other code for a shader: SPIR-V or GLSL. Several times for several shaders\n"
 
 struct compile_options {
-    uint64_t frames[2]; /* 0: no part was asked for */
+    uint64_t frames[2]; /* {0, UINT64_MAX}: all */
     struct position at; /* count 0: none */
     struct edit_experiments experiments;
 };

@@ -131,7 +131,7 @@ static int parse(int argc, char **argv, struct job *job)
 
 int main(int argc, char **argv)
 {
-    struct job job = {0};
+    struct job job = {.options.frames = {0, UINT64_MAX}};
     int code = parse(argc, argv, &job);
 
     if (code < 0)

@@ -367,7 +367,7 @@ static int parse(int argc, char **argv, struct job *job)
 
 int main(int argc, char **argv)
 {
-    struct job job = {.program = -1};
+    struct job job = {.options.frames = {0, UINT64_MAX}, .program = -1};
     int code = parse(argc, argv, &job);
 
     if (code < 0)
