@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,171 +16,428 @@
 #define DEFAULT_AHEAD_BYTES ((uint64_t)32 << 20) /* larger windows keep allocating fresh memory */
 #define MAX_NUMBER          UINT64_C(1000000000)
 
-enum id {
-    OPTION_VERIFY,
-    OPTION_LISTEN,
-    OPTION_TOKEN_FILE,
-    OPTION_MISMATCH_DIR,
-    OPTION_TOLERANCE,
-    OPTION_IGNORE_CHECKS,
-    OPTION_DUMP_CHECKS,
-    OPTION_SCREENSHOT,
-    OPTION_SCREENSHOT_DIR,
-    OPTION_PRESENT,
-    OPTION_WINDOW_SYSTEM,
-    OPTION_GPU,
-    OPTION_LIST_GPUS,
-    OPTION_CHECK,
-    OPTION_JSON,
-    OPTION_LAST_FRAME,
-    OPTION_STOP_AT,
-    OPTION_READ,
-    OPTION_READ_TO,
-    OPTION_PICTURES,
-    OPTION_AFTER,
-    OPTION_PICTURE_LIST,
-    OPTION_TARGETS,
-    OPTION_RANGE,
-    OPTION_CHANNELS,
-    OPTION_RAW,
-    OPTION_WAIT,
-    OPTION_LIST_OBJECTS,
-    OPTION_SKIP,
-    OPTION_ONLY,
-    OPTION_AT_MOST_DRAWS,
-    OPTION_WIREFRAME,
-    OPTION_NULL_FRAGMENT,
-    OPTION_TINY_VIEWPORT,
-    OPTION_REPLACE_SHADER,
-    OPTION_RESOURCES,
-    OPTION_THREADS,
-    OPTION_MEASURE,
-    OPTION_ADDRESSES,
-    OPTION_NEW_MEMORY,
-    OPTION_FRAMES,
-    OPTION_WARM_UP,
-    OPTION_PRELOAD,
-    OPTION_AHEAD,
-    OPTION_WAIT_LIMIT,
-    OPTION_BLACKHOLE,
-    OPTION_SANDBOX,
-    OPTION_VALIDATE,
-    OPTION_VALIDATE_SHADERS,
-    OPTION_STRICT,
-    OPTION_FORCE,
-    OPTION_PROGRESS,
-    OPTION_QUIET,
-    OPTION_HELP,
-    OPTION_VERSION,
-    OPTION_COUNT
-};
-
-static const struct {
+struct row {
     /* value: [=X] is optional and follows =; [X] may also be the next word if that ends in .json. */
     const char *name, *value, *help;
-} options_table[OPTION_COUNT] = {
-    [OPTION_VERIFY] = {"--verify", NULL, "compare with the hashes that capture --verify recorded"},
-    [OPTION_LISTEN] = {"--listen", "ADDRESS",
-                       "instead of FILE: receive the trace of a program, then play it (unix:PATH, tcp://HOST:PORT)"},
-    [OPTION_TOKEN_FILE] = {"--token-file", "FILE",
-                           "with --listen: only from a program with the same token; needed for other machines"},
-    [OPTION_MISMATCH_DIR] = {"--mismatch-dir", "DIR",
-                             "with --verify: write the first image that differs as PNG; created if missing"},
-    [OPTION_TOLERANCE] =
-        {"--tolerance", "N",
-         "with --verify: texels may be N steps of their format away from those of capture --keep-bytes"},
-    [OPTION_IGNORE_CHECKS] = {"--ignore-checks", "FILE",
-                              "with --verify: leave out the checks in it (lapilli compare-checks)"},
-    [OPTION_DUMP_CHECKS] = {"--dump-checks", "DIR",
-                            "with --verify: write all compared bytes: checks.bin with its index checks.ndjson"},
-    [OPTION_SCREENSHOT] = {"--screenshot", "FRAMES", "write presented images as PNG: 1,50-60 (frames count from 1)"},
-    [OPTION_SCREENSHOT_DIR] = {"--screenshot-dir", "DIR",
-                               "where screenshots go; created if missing (default: the current folder)"},
-    [OPTION_PRESENT] = {"--present", "HOW",
-                        "window, headless (draw, show nothing) or off; default: a window if there is a display"},
-    [OPTION_WINDOW_SYSTEM] =
-        {"--window-system", "NAME",
-         "show a window, on wayland, xcb or a headless-surface of the driver; default: the first that answers"},
-    [OPTION_GPU] = {"--gpu", "GPU", "the GPU to use: its number, a part of its name, or its UUID"},
-    [OPTION_LIST_GPUS] = {"--list-gpus", NULL, "show the GPUs of this machine"},
-    [OPTION_CHECK] = {"--check", NULL, "play nothing: predict a replay on this machine (lapilli check)"},
-    [OPTION_JSON] =
-        {"--json", NULL,
-         "with --check or --list-gpus: one JSON object; with --validate or --pictures: a JSON line for each "
-         "message or picture"},
-    [OPTION_LAST_FRAME] = {"--last-frame", "N", "stop after this frame"},
-    [OPTION_STOP_AT] = {"--stop-at", "PACKET", "stop behind this packet, by its number (lapilli print)"},
-    [OPTION_READ] = {"--read", "LIST", "with --stop-at: read what is in the objects of this list then (docs/cli.md)"},
-    [OPTION_READ_TO] = {"--read-to", "FILE", "with --read: where that goes"},
-    [OPTION_PICTURES] = {"--pictures", "DIR",
-                         "write images as they are where the replay ends as PNG (lapilli image); created if missing"},
-    [OPTION_AFTER] = {"--after", "POSITION", "with --pictures: the attachments behind this command"},
-    [OPTION_PICTURE_LIST] = {"--picture-list", "LIST", "with --pictures: the images of this list (docs/cli.md)"},
-    [OPTION_TARGETS] = {"--targets", "NAMES", "with --pictures: only these, separated by commas: color0,depth"},
-    [OPTION_RANGE] = {"--range", "A,B", "with --pictures: A is black and B is white; default: the range of the values"},
-    [OPTION_CHANNELS] = {"--channels", "WHICH", "with --pictures: rgba, or one of r, g, b, a in grey"},
-    [OPTION_RAW] =
-        {"--raw", "[=also]",
-         "with --pictures: the bytes of the texels instead, as copies to buffers have them; also: besides the PNG"},
-    [OPTION_WAIT] = {"--wait", "FRAME",
-                     "play what is in front of this frame, then wait until stdin says how to go on (docs/cli.md)"},
-    [OPTION_LIST_OBJECTS] = {"--list-objects", NULL, "print the objects that live where the replay ends"},
-    [OPTION_SKIP] = {"--skip", "P,…",
-                     "leave out draws, dispatches and transfers, by their positions; also all in a pass"},
-    [OPTION_ONLY] = {"--only", "P,…", "leave out all draws but these"},
-    [OPTION_AT_MOST_DRAWS] = {"--at-most-draws", "N", "leave out all draws behind the first N of the trace"},
-    [OPTION_WIREFRAME] = {"--wireframe", NULL, "draw the edges of triangles"},
-    [OPTION_NULL_FRAGMENT] = {"--null-fragment", NULL, "fragment shaders do nothing but write one colour"},
-    [OPTION_TINY_VIEWPORT] = {"--tiny-viewport", NULL, "viewports and scissors are one pixel"},
-    [OPTION_REPLACE_SHADER] = {"--replace-shader", "HASH=FILE",
-                               "SPIR-V or GLSL for the shader whose code lapilli print shows with this hash"},
-    [OPTION_RESOURCES] = {"--resources", "FROM",
-                          "of a replay program: the folder with the resources that it lacks, or fd:N, a socket "
-                          "(docs/vm.md)"},
-    [OPTION_THREADS] = {"--threads", "N|all",
-                        "how many threads play command buffers; default: all processors if the program had several"},
-    [OPTION_MEASURE] = {"--measure", "[FILE.json]",
-                        "report memory and time of the replay: on stdout, or as JSON in a file"},
-    [OPTION_ADDRESSES] = {"--addresses", "HOW",
-                          "device addresses: auto (keep them on the recorded driver; the default) or translate"},
-    [OPTION_NEW_MEMORY] = {"--new-memory", "HOW",
-                           "unwritten bytes of new objects: zero (the default) or leave (as allocated)"},
-    [OPTION_FRAMES] = {"--frames", "A-B", "with --measure: measure frames A to B (A-: to the end); stop after them"},
-    [OPTION_WARM_UP] = {"--warm-up", "N", "with --measure: without the first N of them"},
-    [OPTION_PRELOAD] = {"--preload", NULL,
-                        "read and unpack the whole trace, or half of memory of it, before the first frame"},
-    [OPTION_AHEAD] = {"--ahead", "MIB", "read and unpack so far ahead on a thread of its own (default: 32; 0: don't)"},
-    [OPTION_WAIT_LIMIT] = {"--wait-limit", "SECONDS",
-                           "end when a wait for the device takes longer (default: 60; an hour where the "
-                           "driver computes on the CPU)"},
-    [OPTION_BLACKHOLE] = {"--blackhole", NULL,
-                          "submit no commands, only waits and signals, to see the host's part; shows nothing"},
-    [OPTION_SANDBOX] = {"--sandbox", "HOW",
-                        "off; on: end without one; default: as far as the kernel can (SECURITY.md)"},
-    [OPTION_VALIDATE] = {"--validate", "[=gpu,sync]",
-                         "play under the Khronos validation layer, and place its messages at the commands of the "
-                         "trace; gpu: also check shaders while they run; sync: also find hazards"},
-    [OPTION_VALIDATE_SHADERS] = {"--validate-shaders", NULL,
-                                 "check the code of shaders before the driver gets it, and end where it is invalid"},
-    [OPTION_STRICT] = {"--strict", NULL,
-                       "end at an invalid call (a null handle, a destroyed object); default: leave it out"},
-    [OPTION_FORCE] = {"--force", NULL, "go on without features and extensions that the GPU lacks"},
-    [OPTION_PROGRESS] = {"--progress", "FD", "write how far the replay is, as lines of JSON, to this open descriptor"},
-    [OPTION_QUIET] = {"--quiet", NULL, "print only errors and results"},
-    [OPTION_HELP] = {"--help", NULL, "show this"},
-    [OPTION_VERSION] = {"--version", NULL, "show the version"},
+    enum lap_status (*take)(const struct row *row, const char *value, struct replay_options *out);
+    bool asked;                              /* a replay that waits can be asked for it */
+    size_t at;                               /* where store_* put it in the options */
+    void (*act)(enum replay_action *action); /* in the place of take */
 };
+#define MEMBER(name) .at = offsetof(struct replay_options, name)
+
+/* ---- values ---- */
+
+static enum lap_status store_flag(const struct row *row, const char *value, struct replay_options *out)
+{
+    *(bool *)((char *)out + row->at) = true;
+    return LAP_OK;
+}
+
+static enum lap_status store_text(const struct row *row, const char *value, struct replay_options *out)
+{
+    *(const char **)(void *)((char *)out + row->at) = value;
+    return LAP_OK;
+}
+
+static enum lap_status store_frame(const struct row *row, const char *value, struct replay_options *out)
+{
+    if (lap_frame_parse(&value, (uint64_t *)(void *)((char *)out + row->at)) && !*value)
+        return LAP_OK;
+    return lap_fail(LAP_ERROR_ARGUMENT, "%s wants a number from 1 on", row->name);
+}
+
+static enum lap_status parse_present(const struct row *row, const char *text, struct replay_options *out)
+{
+    static const char *const names[] = {"auto", "window", "headless", "off"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], text) == 0) {
+            out->present = (enum replay_present)i;
+            return LAP_OK;
+        }
+    return lap_fail(LAP_ERROR_ARGUMENT, "--present wants window, headless or off, not \"%s\"", text);
+}
+
+/* NULL, "gpu", "sync", or both with a comma. */
+static enum lap_status parse_validation(const struct row *row, const char *text, struct replay_options *out)
+{
+    out->validate = true;
+    for (const char *at = text; at;) {
+        size_t length = strcspn(at, ",");
+        if (length == 3 && strncmp(at, "gpu", length) == 0)
+            out->validate_gpu = true;
+        else if (length == 4 && strncmp(at, "sync", length) == 0)
+            out->validate_sync = true;
+        else
+            return lap_fail(LAP_ERROR_ARGUMENT, "--validate takes =gpu, =sync or =gpu,sync, not \"%s\"", text);
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return LAP_OK;
+}
+
+static enum lap_status check_validation(const struct replay_options *options, enum replay_action action)
+{
+    if (options->validate && action == REPLAY_ACTION_CHECK)
+        return lap_fail(LAP_ERROR_ARGUMENT,
+                        "--validate is for a replay: --check plays nothing that could be validated");
+    if (options->validate && options->threads > 1)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--validate plays with one thread: each message is placed at its command");
+    if (options->validate && options->blackhole)
+        return lap_fail(LAP_ERROR_ARGUMENT, "with --blackhole nothing is submitted that could be validated");
+    if (options->validate && options->json && (options->verify || (options->measure && !options->measure_file)))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--validate --json has stdout to itself: use --verify without --json, and "
+                                            "--measure with a file");
+    return LAP_OK;
+}
+
+static enum lap_status parse_window_system(const struct row *row, const char *text, struct replay_options *out)
+{
+    for (uint32_t i = 0; i < REPLAY_WINDOW_SYSTEM_COUNT; i++)
+        if (strcmp(replay_window_systems[i]->name, text) == 0) {
+            out->window_system = replay_window_systems[i];
+            return LAP_OK;
+        }
+    return lap_fail(LAP_ERROR_ARGUMENT, "--window-system wants wayland, xcb or headless-surface, not \"%s\"", text);
+}
+
+static enum lap_status parse_threads(const struct row *row, const char *text, struct replay_options *out)
+{
+    char *end;
+    unsigned long count = strtoul(text, &end, 10);
+
+    if (strcmp(text, "all") == 0) {
+        count = replay_processors();
+    } else if (*text < '1' || *text > '9' || *end || count > REPLAY_THREADS_MAX) {
+        return lap_fail(LAP_ERROR_ARGUMENT, "--threads wants all or a number from 1 to %u, not \"%s\"",
+                        REPLAY_THREADS_MAX, text);
+    }
+    out->threads = (unsigned)count;
+    return LAP_OK;
+}
+
+static enum lap_status parse_addresses(const struct row *row, const char *text, struct replay_options *out)
+{
+    out->translate_addresses = strcmp(text, "translate") == 0;
+    if (out->translate_addresses || strcmp(text, "auto") == 0)
+        return LAP_OK;
+    return lap_fail(LAP_ERROR_ARGUMENT, "--addresses wants auto or translate, not \"%s\"", text);
+}
+
+static enum lap_status parse_new_memory(const struct row *row, const char *text, struct replay_options *out)
+{
+    out->leave_new_memory = strcmp(text, "leave") == 0;
+    if (out->leave_new_memory || strcmp(text, "zero") == 0)
+        return LAP_OK;
+    return lap_fail(LAP_ERROR_ARGUMENT, "--new-memory wants zero or leave, not \"%s\"", text);
+}
+
+static enum lap_status parse_number(const char *option, const char *text, uint64_t *out)
+{
+    uint64_t number = 0;
+
+    if (strcmp(text, "0") == 0 || (lap_frame_parse(&text, &number) && !*text && number <= MAX_NUMBER)) {
+        *out = number;
+        return LAP_OK;
+    }
+    return lap_fail(LAP_ERROR_ARGUMENT, "%s wants a number up to %" PRIu64, option, MAX_NUMBER);
+}
+
+static enum lap_status parse_progress(const struct row *row, const char *text, struct replay_options *out)
+{
+    uint64_t fd = 0;
+    enum lap_status status = parse_number(row->name, text, &fd);
+    int flags = status == LAP_OK && fd > STDERR_FILENO ? fcntl((int)fd, F_GETFL) : -1;
+
+    if (status == LAP_OK && (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || flags & O_PATH))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--progress wants a descriptor from 3 on that is open for writing, not %s",
+                        text);
+    out->progress_fd = (int)fd;
+    return status;
+}
+
+static enum lap_status parse_tolerance(const struct row *row, const char *text, struct replay_options *out)
+{
+    uint64_t steps = 0;
+    enum lap_status status = parse_number(row->name, text, &steps);
+
+    out->has_tolerance = true;
+    out->tolerance = steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX;
+    return status;
+}
+
+/* "A", "A-" or "A-B": a range of frames. */
+static enum lap_status parse_frames(const struct row *row, const char *text, struct replay_options *out)
+{
+    bool good = lap_frame_parse(&text, &out->first_measured);
+
+    if (good && !*text)
+        out->last_frame = out->first_measured;
+    else if (good && strcmp(text, "-") != 0)
+        good = *text++ == '-' && lap_frame_parse(&text, &out->last_frame) && !*text &&
+               out->last_frame >= out->first_measured;
+    return good ? LAP_OK : lap_fail(LAP_ERROR_ARGUMENT, "--frames wants A-B, A- or A, from 1 on");
+}
+
+static enum lap_status parse_range(const struct row *row, const char *text, struct replay_options *out)
+{
+    if (lap_picture_parse_range(text, &out->pictures.how))
+        return LAP_OK;
+    return lap_fail(LAP_ERROR_ARGUMENT, "--range wants two different numbers A,B, not \"%s\"", text);
+}
+
+static enum lap_status parse_channels(const struct row *row, const char *text, struct replay_options *out)
+{
+    out->pictures.how.channels = text;
+    return lap_picture_has_channels(text)
+               ? LAP_OK
+               : lap_fail(LAP_ERROR_ARGUMENT, "--channels wants rgba, r, g, b or a, not \"%s\"", text);
+}
+
+static enum lap_status parse_raw(const struct row *row, const char *text, struct replay_options *out)
+{
+    out->pictures.raw = true;
+    out->pictures.also_png = text != NULL;
+    return !text || strcmp(text, "also") == 0 ? LAP_OK
+                                              : lap_fail(LAP_ERROR_ARGUMENT, "--raw takes =also, not \"%s\"", text);
+}
+
+static enum lap_status check_pictures(const struct replay_options *options, enum replay_action action)
+{
+    const struct replay_pictures *pictures = &options->pictures;
+
+    if (!pictures->folder && (pictures->after.count || pictures->list_file || pictures->names || pictures->raw ||
+                              pictures->how.has_range || pictures->how.channels))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--after, --picture-list, --targets, --range, --channels and --raw are for "
+                                            "--pictures");
+    if (options->wait && (pictures->list_file || options->stop_at || options->listen || action == REPLAY_ACTION_CHECK ||
+                          (options->last_frame && (pictures->folder || options->last_frame < options->wait))))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--wait is for a replay of a file that goes on behind that frame, without "
+                                            "--picture-list and --stop-at");
+    if (!pictures->folder)
+        return LAP_OK;
+    if (!pictures->after.count == !pictures->list_file && !options->wait)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--pictures wants --after, or else --picture-list");
+    if (pictures->raw && !pictures->also_png && (pictures->how.has_range || pictures->how.channels))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--raw writes all bytes as they are: without --range and --channels");
+    if (options->listen || options->verify || options->blackhole || options->measure || options->read_list ||
+        options->list_objects || action == REPLAY_ACTION_CHECK)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--pictures is for a replay of a file, alone");
+    if (options->json && options->validate)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --pictures or for --validate, not for both");
+    return LAP_OK;
+}
+
+static enum lap_status store_number(const struct row *row, const char *value, struct replay_options *out)
+{
+    return parse_number(row->name, value, (uint64_t *)(void *)((char *)out + row->at));
+}
+
+static enum lap_status take_screenshots(const struct row *row, const char *value, struct replay_options *out)
+{
+    enum lap_status status = lap_frames_parse(value, &out->screenshots);
+    return status == LAP_OK ? status : lap_fail_context(status, "%s", row->name);
+}
+
+static enum lap_status take_after(const struct row *row, const char *value, struct replay_options *out)
+{
+    enum lap_status status = position_parse(value, &out->pictures.after);
+    return status == LAP_OK ? status : lap_fail_context(status, "%s", row->name);
+}
+
+static enum lap_status take_skip(const struct row *row, const char *value, struct replay_options *out)
+{
+    return edit_positions_parse(value, &out->experiments.skip);
+}
+
+static enum lap_status take_only(const struct row *row, const char *value, struct replay_options *out)
+{
+    return edit_positions_parse(value, &out->experiments.only);
+}
+
+static enum lap_status take_most_draws(const struct row *row, const char *value, struct replay_options *out)
+{
+    out->experiments.has_most_draws = true;
+    return parse_number(row->name, value, &out->experiments.most_draws);
+}
+
+static enum lap_status take_shader(const struct row *row, const char *value, struct replay_options *out)
+{
+    return edit_experiments_parse_shader(value, &out->experiments);
+}
+
+static enum lap_status take_measure(const struct row *row, const char *value, struct replay_options *out)
+{
+    out->measure = true;
+    out->measure_file = value;
+    return LAP_OK;
+}
+
+static enum lap_status take_ahead(const struct row *row, const char *value, struct replay_options *out)
+{
+    enum lap_status status = parse_number(row->name, value, &out->ahead_bytes);
+
+    out->ahead_bytes <<= 20;
+    return status;
+}
+
+static enum lap_status take_wait_limit(const struct row *row, const char *value, struct replay_options *out)
+{
+    enum lap_status status = parse_number(row->name, value, &out->wait_limit_ms);
+
+    if (status == LAP_OK && !out->wait_limit_ms)
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s wants a number of seconds from 1 on", row->name);
+    out->wait_limit_ms *= 1000;
+    return status;
+}
+
+static enum lap_status take_sandbox(const struct row *row, const char *value, struct replay_options *out)
+{
+    return lap_sandbox_wish_parse(value, &out->sandbox);
+}
+
+static void list_gpus(enum replay_action *action)
+{
+    *action = REPLAY_ACTION_LIST_GPUS;
+}
+
+static void check_only(enum replay_action *action)
+{
+    if (*action == REPLAY_ACTION_PLAY)
+        *action = REPLAY_ACTION_CHECK;
+}
+
+static void show_help(enum replay_action *action)
+{
+    *action = *action == REPLAY_ACTION_CHECK ? REPLAY_ACTION_CHECK_HELP : REPLAY_ACTION_HELP;
+}
+
+static void show_version(enum replay_action *action)
+{
+    *action = REPLAY_ACTION_VERSION;
+}
+
+/* ---- the table ---- */
+
+static const struct row rows[] = {
+    {"--verify", NULL, "compare with the hashes that capture --verify recorded", .take = store_flag, MEMBER(verify)},
+    {"--listen", "ADDRESS",
+     "instead of FILE: receive the trace of a program, then play it (unix:PATH, tcp://HOST:PORT)", .take = store_text,
+     MEMBER(listen)},
+    {"--token-file", "FILE", "with --listen: only from a program with the same token; needed for other machines",
+     .take = store_text, MEMBER(token_file)},
+    {"--mismatch-dir", "DIR", "with --verify: write the first image that differs as PNG; created if missing",
+     .take = store_text, MEMBER(mismatch_dir)},
+    {"--tolerance", "N", "with --verify: texels may be N steps of their format away from those of capture --keep-bytes",
+     .take = parse_tolerance},
+    {"--ignore-checks", "FILE", "with --verify: leave out the checks in it (lapilli compare-checks)",
+     .take = store_text, MEMBER(ignored_file)},
+    {"--dump-checks", "DIR", "with --verify: write all compared bytes: checks.bin with its index checks.ndjson",
+     .take = store_text, MEMBER(dump_dir)},
+    {"--screenshot", "FRAMES", "write presented images as PNG: 1,50-60 (frames count from 1)",
+     .take = take_screenshots},
+    {"--screenshot-dir", "DIR", "where screenshots go; created if missing (default: the current folder)",
+     .take = store_text, MEMBER(screenshot_dir)},
+    {"--present", "HOW", "window, headless (draw, show nothing) or off; default: a window if there is a display",
+     .take = parse_present},
+    {"--window-system", "NAME",
+     "show a window, on wayland, xcb or a headless-surface of the driver; default: the first that answers",
+     .take = parse_window_system},
+    {"--gpu", "GPU", "the GPU to use: its number, a part of its name, or its UUID", .take = store_text, MEMBER(gpu)},
+    {"--list-gpus", NULL, "show the GPUs of this machine", .act = list_gpus},
+    {"--check", NULL, "play nothing: predict a replay on this machine (lapilli check)", .act = check_only},
+    {"--json", NULL,
+     "with --check or --list-gpus: one JSON object; with --validate or --pictures: a JSON line for each message or "
+     "picture",
+     .take = store_flag, .asked = true, MEMBER(json)},
+    {"--last-frame", "N", "stop after this frame", .take = store_frame, MEMBER(last_frame)},
+    {"--stop-at", "PACKET", "stop behind this packet, by its number (lapilli print)", .take = store_frame,
+     MEMBER(stop_at)},
+    {"--read", "LIST", "with --stop-at: read what is in the objects of this list then (docs/cli.md)",
+     .take = store_text, MEMBER(read_list)},
+    {"--read-to", "FILE", "with --read: where that goes", .take = store_text, MEMBER(read_to)},
+    {"--pictures", "DIR", "write images as they are where the replay ends as PNG (lapilli image); created if missing",
+     .take = store_text, MEMBER(pictures.folder)},
+    {"--after", "POSITION", "with --pictures: the attachments behind this command", .take = take_after, .asked = true},
+    {"--picture-list", "LIST", "with --pictures: the images of this list (docs/cli.md)", .take = store_text,
+     MEMBER(pictures.list_file)},
+    {"--targets", "NAMES", "with --pictures: only these, separated by commas: color0,depth", .take = store_text,
+     .asked = true, MEMBER(pictures.names)},
+    {"--range", "A,B", "with --pictures: A is black and B is white; default: the range of the values",
+     .take = parse_range, .asked = true},
+    {"--channels", "WHICH", "with --pictures: rgba, or one of r, g, b, a in grey", .take = parse_channels,
+     .asked = true},
+    {"--raw", "[=also]",
+     "with --pictures: the bytes of the texels instead, as copies to buffers have them; also: besides the PNG",
+     .take = parse_raw, .asked = true},
+    {"--wait", "FRAME", "play what is in front of this frame, then wait until stdin says how to go on (docs/cli.md)",
+     .take = store_frame, MEMBER(wait)},
+    {"--list-objects", NULL, "print the objects that live where the replay ends", .take = store_flag,
+     MEMBER(list_objects)},
+    {"--skip", "P,…", "leave out draws, dispatches and transfers, by their positions; also all in a pass",
+     .take = take_skip, .asked = true},
+    {"--only", "P,…", "leave out all draws but these", .take = take_only, .asked = true},
+    {"--at-most-draws", "N", "leave out all draws behind the first N of the trace", .take = take_most_draws,
+     .asked = true},
+    {"--wireframe", NULL, "draw the edges of triangles", .take = store_flag, .asked = true,
+     MEMBER(experiments.wireframe)},
+    {"--null-fragment", NULL, "fragment shaders do nothing but write one colour", .take = store_flag, .asked = true,
+     MEMBER(experiments.null_fragment)},
+    {"--tiny-viewport", NULL, "viewports and scissors are one pixel", .take = store_flag, .asked = true,
+     MEMBER(experiments.tiny_viewport)},
+    {"--replace-shader", "HASH=FILE", "SPIR-V or GLSL for the shader whose code lapilli print shows with this hash",
+     .take = take_shader},
+    {"--resources", "FROM",
+     "of a replay program: the folder with the resources that it lacks, or fd:N, a socket (docs/vm.md)",
+     .take = store_text, MEMBER(resources)},
+    {"--threads", "N|all", "how many threads play command buffers; default: all processors if the program had several",
+     .take = parse_threads},
+    {"--measure", "[FILE.json]", "report memory and time of the replay: on stdout, or as JSON in a file",
+     .take = take_measure},
+    {"--addresses", "HOW", "device addresses: auto (keep them on the recorded driver; the default) or translate",
+     .take = parse_addresses},
+    {"--new-memory", "HOW", "unwritten bytes of new objects: zero (the default) or leave (as allocated)",
+     .take = parse_new_memory},
+    {"--frames", "A-B", "with --measure: measure frames A to B (A-: to the end); stop after them",
+     .take = parse_frames},
+    {"--warm-up", "N", "with --measure: without the first N of them", .take = store_number, MEMBER(warm_up)},
+    {"--preload", NULL, "read and unpack the whole trace, or half of memory of it, before the first frame",
+     .take = store_flag, MEMBER(preload)},
+    {"--ahead", "MIB", "read and unpack so far ahead on a thread of its own (default: 32; 0: don't)",
+     .take = take_ahead},
+    {"--wait-limit", "SECONDS",
+     "end when a wait for the device takes longer (default: 60; an hour where the driver computes on the CPU)",
+     .take = take_wait_limit},
+    {"--blackhole", NULL, "submit no commands, only waits and signals, to see the host's part; shows nothing",
+     .take = store_flag, MEMBER(blackhole)},
+    {"--sandbox", "HOW", "off; on: end without one; default: as far as the kernel can (SECURITY.md)",
+     .take = take_sandbox},
+    {"--validate", "[=gpu,sync]",
+     "play under the Khronos validation layer, and place its messages at the commands of the trace; gpu: also check "
+     "shaders while they run; sync: also find hazards",
+     .take = parse_validation},
+    {"--validate-shaders", NULL, "check the code of shaders before the driver gets it, and end where it is invalid",
+     .take = store_flag, MEMBER(validate_shaders)},
+    {"--strict", NULL, "end at an invalid call (a null handle, a destroyed object); default: leave it out",
+     .take = store_flag, MEMBER(strict)},
+    {"--force", NULL, "go on without features and extensions that the GPU lacks", .take = store_flag, MEMBER(force)},
+    {"--progress", "FD", "write how far the replay is, as lines of JSON, to this open descriptor",
+     .take = parse_progress},
+    {"--quiet", NULL, "print only errors and results", .take = store_flag, MEMBER(quiet)},
+    {"--help", NULL, "show this", .act = show_help},
+    {"--version", NULL, "show the version", .act = show_version},
+};
+#define ROWS (sizeof rows / sizeof *rows)
 
 void replay_options_help(void)
 {
     puts("Usage: lapilli-replay [options] FILE\n       lapilli-replay [options] --listen ADDRESS\n\n"
          "Plays a trace, or a replay program, on a GPU of this machine.\n");
-    for (int i = 0; i < OPTION_COUNT; i++) {
+    for (size_t i = 0; i < ROWS; i++) {
         char left[40];
-        snprintf(left, sizeof left, "%s%s%s", options_table[i].name,
-                 options_table[i].value && options_table[i].value[1] != '=' ? " " : "",
-                 options_table[i].value ? options_table[i].value : "");
-        printf("  %-22s %s\n", left, options_table[i].help);
+        snprintf(left, sizeof left, "%s%s%s", rows[i].name, rows[i].value && rows[i].value[1] != '=' ? " " : "",
+                 rows[i].value ? rows[i].value : "");
+        printf("  %-22s %s\n", left, rows[i].help);
     }
     puts(
         "\nExit status: 0 all is well; 1 replay failed, or --verify found differences or nothing to compare, or "
@@ -214,370 +472,21 @@ void replay_options_check_help(void)
          "readable trace.");
 }
 
-static enum lap_status parse_present(const char *text, struct replay_options *out)
-{
-    static const char *const names[] = {"auto", "window", "headless", "off"};
-
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i], text) == 0) {
-            out->present = (enum replay_present)i;
-            return LAP_OK;
-        }
-    return lap_fail(LAP_ERROR_ARGUMENT, "--present wants window, headless or off, not \"%s\"", text);
-}
-
-/* NULL, "gpu", "sync", or both with a comma. */
-static enum lap_status parse_validation(const char *text, struct replay_options *out)
-{
-    out->validate = true;
-    for (const char *at = text; at;) {
-        size_t length = strcspn(at, ",");
-        if (length == 3 && strncmp(at, "gpu", length) == 0)
-            out->validate_gpu = true;
-        else if (length == 4 && strncmp(at, "sync", length) == 0)
-            out->validate_sync = true;
-        else
-            return lap_fail(LAP_ERROR_ARGUMENT, "--validate takes =gpu, =sync or =gpu,sync, not \"%s\"", text);
-        at = at[length] ? at + length + 1 : NULL;
-    }
-    return LAP_OK;
-}
-
-static enum lap_status check_validation(const struct replay_options *options, enum replay_action action)
-{
-    if (options->validate && action == REPLAY_ACTION_CHECK)
-        return lap_fail(LAP_ERROR_ARGUMENT,
-                        "--validate is for a replay: --check plays nothing that could be validated");
-    if (options->validate && options->threads > 1)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--validate plays with one thread: each message is placed at its command");
-    if (options->validate && options->blackhole)
-        return lap_fail(LAP_ERROR_ARGUMENT, "with --blackhole nothing is submitted that could be validated");
-    if (options->validate && options->json && (options->verify || (options->measure && !options->measure_file)))
-        return lap_fail(LAP_ERROR_ARGUMENT, "--validate --json has stdout to itself: use --verify without --json, and "
-                                            "--measure with a file");
-    return LAP_OK;
-}
-
-static enum lap_status parse_window_system(const char *text, struct replay_options *out)
-{
-    for (uint32_t i = 0; i < REPLAY_WINDOW_SYSTEM_COUNT; i++)
-        if (strcmp(replay_window_systems[i]->name, text) == 0) {
-            out->window_system = replay_window_systems[i];
-            return LAP_OK;
-        }
-    return lap_fail(LAP_ERROR_ARGUMENT, "--window-system wants wayland, xcb or headless-surface, not \"%s\"", text);
-}
-
-static enum lap_status parse_threads(const char *text, struct replay_options *out)
-{
-    char *end;
-    unsigned long count = strtoul(text, &end, 10);
-
-    if (strcmp(text, "all") == 0) {
-        count = replay_processors();
-    } else if (*text < '1' || *text > '9' || *end || count > REPLAY_THREADS_MAX) {
-        return lap_fail(LAP_ERROR_ARGUMENT, "--threads wants all or a number from 1 to %u, not \"%s\"",
-                        REPLAY_THREADS_MAX, text);
-    }
-    out->threads = (unsigned)count;
-    return LAP_OK;
-}
-
-static enum lap_status parse_addresses(const char *text, struct replay_options *out)
-{
-    out->translate_addresses = strcmp(text, "translate") == 0;
-    if (out->translate_addresses || strcmp(text, "auto") == 0)
-        return LAP_OK;
-    return lap_fail(LAP_ERROR_ARGUMENT, "--addresses wants auto or translate, not \"%s\"", text);
-}
-
-static enum lap_status parse_new_memory(const char *text, struct replay_options *out)
-{
-    out->leave_new_memory = strcmp(text, "leave") == 0;
-    if (out->leave_new_memory || strcmp(text, "zero") == 0)
-        return LAP_OK;
-    return lap_fail(LAP_ERROR_ARGUMENT, "--new-memory wants zero or leave, not \"%s\"", text);
-}
-
-static enum lap_status parse_number(const char *option, const char *text, uint64_t *out)
-{
-    uint64_t number = 0;
-
-    if (strcmp(text, "0") == 0 || (lap_frame_parse(&text, &number) && !*text && number <= MAX_NUMBER)) {
-        *out = number;
-        return LAP_OK;
-    }
-    return lap_fail(LAP_ERROR_ARGUMENT, "%s wants a number up to %" PRIu64, option, MAX_NUMBER);
-}
-
-static enum lap_status parse_progress(const char *text, struct replay_options *out)
-{
-    uint64_t fd = 0;
-    enum lap_status status = parse_number("--progress", text, &fd);
-    int flags = status == LAP_OK && fd > STDERR_FILENO ? fcntl((int)fd, F_GETFL) : -1;
-
-    if (status == LAP_OK && (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || flags & O_PATH))
-        return lap_fail(LAP_ERROR_ARGUMENT, "--progress wants a descriptor from 3 on that is open for writing, not %s",
-                        text);
-    out->progress_fd = (int)fd;
-    return status;
-}
-
-static enum lap_status parse_tolerance(const char *text, struct replay_options *out)
-{
-    uint64_t steps = 0;
-    enum lap_status status = parse_number("--tolerance", text, &steps);
-
-    out->has_tolerance = true;
-    out->tolerance = steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX;
-    return status;
-}
-
-/* "A", "A-" or "A-B": a range of frames. */
-static enum lap_status parse_frames(const char *text, struct replay_options *out)
-{
-    bool good = lap_frame_parse(&text, &out->first_measured);
-
-    if (good && !*text)
-        out->last_frame = out->first_measured;
-    else if (good && strcmp(text, "-") != 0)
-        good = *text++ == '-' && lap_frame_parse(&text, &out->last_frame) && !*text &&
-               out->last_frame >= out->first_measured;
-    return good ? LAP_OK : lap_fail(LAP_ERROR_ARGUMENT, "--frames wants A-B, A- or A, from 1 on");
-}
-
-static enum lap_status parse_range(const char *text, struct lap_picture_options *out)
-{
-    if (lap_picture_parse_range(text, out))
-        return LAP_OK;
-    return lap_fail(LAP_ERROR_ARGUMENT, "--range wants two different numbers A,B, not \"%s\"", text);
-}
-
-static enum lap_status parse_channels(const char *text, struct lap_picture_options *out)
-{
-    out->channels = text;
-    return lap_picture_has_channels(text)
-               ? LAP_OK
-               : lap_fail(LAP_ERROR_ARGUMENT, "--channels wants rgba, r, g, b or a, not \"%s\"", text);
-}
-
-static enum lap_status parse_raw(const char *text, struct replay_pictures *out)
-{
-    out->raw = true;
-    out->also_png = text != NULL;
-    return !text || strcmp(text, "also") == 0 ? LAP_OK
-                                              : lap_fail(LAP_ERROR_ARGUMENT, "--raw takes =also, not \"%s\"", text);
-}
-
-static enum lap_status check_pictures(const struct replay_options *options, enum replay_action action)
-{
-    const struct replay_pictures *pictures = &options->pictures;
-
-    if (!pictures->folder && (pictures->after.count || pictures->list_file || pictures->names || pictures->raw ||
-                              pictures->how.has_range || pictures->how.channels))
-        return lap_fail(LAP_ERROR_ARGUMENT, "--after, --picture-list, --targets, --range, --channels and --raw are for "
-                                            "--pictures");
-    if (options->wait && (pictures->list_file || options->stop_at || options->listen || action == REPLAY_ACTION_CHECK ||
-                          (options->last_frame && (pictures->folder || options->last_frame < options->wait))))
-        return lap_fail(LAP_ERROR_ARGUMENT, "--wait is for a replay of a file that goes on behind that frame, without "
-                                            "--picture-list and --stop-at");
-    if (!pictures->folder)
-        return LAP_OK;
-    if (!pictures->after.count == !pictures->list_file && !options->wait)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--pictures wants --after, or else --picture-list");
-    if (pictures->raw && !pictures->also_png && (pictures->how.has_range || pictures->how.channels))
-        return lap_fail(LAP_ERROR_ARGUMENT, "--raw writes all bytes as they are: without --range and --channels");
-    if (options->listen || options->verify || options->blackhole || options->measure || options->read_list ||
-        options->list_objects || action == REPLAY_ACTION_CHECK)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--pictures is for a replay of a file, alone");
-    if (options->json && options->validate)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --pictures or for --validate, not for both");
-    return LAP_OK;
-}
-
-static enum lap_status apply(enum id id, const char *value, struct replay_options *out, enum replay_action *action)
-{
-    enum lap_status status;
-
-    switch (id) {
-    case OPTION_VERIFY:
-        out->verify = true;
-        break;
-    case OPTION_LISTEN:
-        out->listen = value;
-        break;
-    case OPTION_TOKEN_FILE:
-        out->token_file = value;
-        break;
-    case OPTION_MISMATCH_DIR:
-        out->mismatch_dir = value;
-        break;
-    case OPTION_TOLERANCE:
-        return parse_tolerance(value, out);
-    case OPTION_IGNORE_CHECKS:
-        out->ignored_file = value;
-        break;
-    case OPTION_DUMP_CHECKS:
-        out->dump_dir = value;
-        break;
-    case OPTION_SCREENSHOT:
-        status = lap_frames_parse(value, &out->screenshots);
-        return status == LAP_OK ? status : lap_fail_context(status, "--screenshot");
-    case OPTION_SCREENSHOT_DIR:
-        out->screenshot_dir = value;
-        break;
-    case OPTION_PRESENT:
-        return parse_present(value, out);
-    case OPTION_WINDOW_SYSTEM:
-        return parse_window_system(value, out);
-    case OPTION_GPU:
-        out->gpu = value;
-        break;
-    case OPTION_LIST_GPUS:
-        *action = REPLAY_ACTION_LIST_GPUS;
-        break;
-    case OPTION_LAST_FRAME:
-        if (!lap_frame_parse(&value, &out->last_frame) || *value)
-            return lap_fail(LAP_ERROR_ARGUMENT, "--last-frame wants a number from 1 on");
-        break;
-    case OPTION_STOP_AT:
-        if (!lap_frame_parse(&value, &out->stop_at) || *value)
-            return lap_fail(LAP_ERROR_ARGUMENT, "--stop-at wants a number from 1 on");
-        break;
-    case OPTION_READ:
-        out->read_list = value;
-        break;
-    case OPTION_READ_TO:
-        out->read_to = value;
-        break;
-    case OPTION_PICTURES:
-        out->pictures.folder = value;
-        break;
-    case OPTION_AFTER:
-        status = position_parse(value, &out->pictures.after);
-        return status == LAP_OK ? status : lap_fail_context(status, "--after");
-    case OPTION_PICTURE_LIST:
-        out->pictures.list_file = value;
-        break;
-    case OPTION_TARGETS:
-        out->pictures.names = value;
-        break;
-    case OPTION_RANGE:
-        return parse_range(value, &out->pictures.how);
-    case OPTION_CHANNELS:
-        return parse_channels(value, &out->pictures.how);
-    case OPTION_RAW:
-        return parse_raw(value, &out->pictures);
-    case OPTION_WAIT:
-        if (!lap_frame_parse(&value, &out->wait) || *value)
-            return lap_fail(LAP_ERROR_ARGUMENT, "--wait wants a number from 1 on");
-        break;
-    case OPTION_LIST_OBJECTS:
-        out->list_objects = true;
-        break;
-    case OPTION_SKIP:
-        return edit_positions_parse(value, &out->experiments.skip);
-    case OPTION_ONLY:
-        return edit_positions_parse(value, &out->experiments.only);
-    case OPTION_AT_MOST_DRAWS:
-        out->experiments.has_most_draws = true;
-        return parse_number("--at-most-draws", value, &out->experiments.most_draws);
-    case OPTION_WIREFRAME:
-        out->experiments.wireframe = true;
-        break;
-    case OPTION_NULL_FRAGMENT:
-        out->experiments.null_fragment = true;
-        break;
-    case OPTION_TINY_VIEWPORT:
-        out->experiments.tiny_viewport = true;
-        break;
-    case OPTION_REPLACE_SHADER:
-        return edit_experiments_parse_shader(value, &out->experiments);
-    case OPTION_RESOURCES:
-        out->resources = value;
-        break;
-    case OPTION_THREADS:
-        return parse_threads(value, out);
-    case OPTION_MEASURE:
-        out->measure = true;
-        out->measure_file = value;
-        break;
-    case OPTION_ADDRESSES:
-        return parse_addresses(value, out);
-    case OPTION_NEW_MEMORY:
-        return parse_new_memory(value, out);
-    case OPTION_FRAMES:
-        return parse_frames(value, out);
-    case OPTION_WARM_UP:
-        return parse_number("--warm-up", value, &out->warm_up);
-    case OPTION_PRELOAD:
-        out->preload = true;
-        break;
-    case OPTION_AHEAD:
-        status = parse_number("--ahead", value, &out->ahead_bytes);
-        out->ahead_bytes <<= 20;
-        return status;
-    case OPTION_WAIT_LIMIT:
-        status = parse_number("--wait-limit", value, &out->wait_limit_ms);
-        if (status == LAP_OK && !out->wait_limit_ms)
-            return lap_fail(LAP_ERROR_ARGUMENT, "--wait-limit wants a number of seconds from 1 on");
-        out->wait_limit_ms *= 1000;
-        return status;
-    case OPTION_BLACKHOLE:
-        out->blackhole = true;
-        break;
-    case OPTION_SANDBOX:
-        return lap_sandbox_wish_parse(value, &out->sandbox);
-    case OPTION_VALIDATE_SHADERS:
-        out->validate_shaders = true;
-        break;
-    case OPTION_VALIDATE:
-        return parse_validation(value, out);
-    case OPTION_STRICT:
-        out->strict = true;
-        break;
-    case OPTION_FORCE:
-        out->force = true;
-        break;
-    case OPTION_PROGRESS:
-        return parse_progress(value, out);
-    case OPTION_QUIET:
-        out->quiet = true;
-        break;
-    case OPTION_CHECK:
-        if (*action == REPLAY_ACTION_PLAY)
-            *action = REPLAY_ACTION_CHECK;
-        break;
-    case OPTION_JSON:
-        out->json = true;
-        break;
-    case OPTION_HELP:
-        *action = *action == REPLAY_ACTION_CHECK ? REPLAY_ACTION_CHECK_HELP : REPLAY_ACTION_HELP;
-        break;
-    case OPTION_VERSION:
-        *action = REPLAY_ACTION_VERSION;
-        break;
-    case OPTION_COUNT:
-        break;
-    }
-    return LAP_OK;
-}
-
 static bool ends_in_json(const char *text)
 {
     size_t length = strlen(text);
     return length > 5 && strcmp(text + length - 5, ".json") == 0;
 }
 
-/* OPTION_COUNT: there is none. */
-static enum id find_option(const char *text)
+/* NULL: there is none. */
+static const struct row *find_option(const char *text)
 {
     size_t length = strcspn(text, "=");
 
-    for (int i = 0; i < OPTION_COUNT; i++)
-        if (strlen(options_table[i].name) == length && strncmp(options_table[i].name, text, length) == 0)
-            return (enum id)i;
-    return OPTION_COUNT;
+    for (size_t i = 0; i < ROWS; i++)
+        if (strlen(rows[i].name) == length && strncmp(rows[i].name, text, length) == 0)
+            return &rows[i];
+    return NULL;
 }
 
 /* --name VALUE, --name=VALUE or --name. Advances *at past the arguments it consumes. */
@@ -586,21 +495,24 @@ static enum lap_status parse_option(int argc, char **argv, int *at, struct repla
 {
     const char *text = argv[*at], *equals = strchr(text, '=');
     const char *value = equals ? equals + 1 : NULL;
-    enum id id = find_option(text);
+    const struct row *row = find_option(text);
 
-    if (id == OPTION_COUNT)
+    if (!row)
         return lap_fail(LAP_ERROR_ARGUMENT, "there is no option %.*s; --help shows all", (int)strcspn(text, "="), text);
-    if (options_table[id].value && options_table[id].value[0] == '[') {
-        if (!value && options_table[id].value[1] != '=' && *at + 1 < argc && ends_in_json(argv[*at + 1]))
+    if (row->value && row->value[0] == '[') {
+        if (!value && row->value[1] != '=' && *at + 1 < argc && ends_in_json(argv[*at + 1]))
             value = argv[++*at];
-    } else if (options_table[id].value && !value) {
+    } else if (row->value && !value) {
         if (*at + 1 >= argc)
-            return lap_fail(LAP_ERROR_ARGUMENT, "%s wants %s", options_table[id].name, options_table[id].value);
+            return lap_fail(LAP_ERROR_ARGUMENT, "%s wants %s", row->name, row->value);
         value = argv[++*at];
     }
-    if (!options_table[id].value && value)
-        return lap_fail(LAP_ERROR_ARGUMENT, "%s takes no value", options_table[id].name);
-    return apply(id, value, out, action);
+    if (!row->value && value)
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s takes no value", row->name);
+    if (row->take)
+        return row->take(row, value, out);
+    row->act(action);
+    return LAP_OK;
 }
 
 /* The share of this machine's memory that preloading may use for a larger trace. */
@@ -679,12 +591,6 @@ enum lap_status replay_options_parse(int argc, char **argv, struct replay_option
     return status;
 }
 
-static bool may_be_asked_for(enum id id)
-{
-    return id == OPTION_AFTER || id == OPTION_TARGETS || id == OPTION_RANGE || id == OPTION_CHANNELS ||
-           id == OPTION_RAW || id == OPTION_JSON || (id >= OPTION_SKIP && id <= OPTION_TINY_VIEWPORT);
-}
-
 enum lap_status replay_options_ask(int argc, char **argv, struct replay_options *options)
 {
     enum replay_action action = REPLAY_ACTION_PLAY;
@@ -694,8 +600,8 @@ enum lap_status replay_options_ask(int argc, char **argv, struct replay_options 
                     : LAP_OK;
     for (int i = 0; i < argc; i++) {
         enum lap_status status;
-        enum id id = argv[i][0] == '-' ? find_option(argv[i]) : OPTION_COUNT;
-        if (!may_be_asked_for(id))
+        const struct row *row = argv[i][0] == '-' ? find_option(argv[i]) : NULL;
+        if (!row || !row->asked)
             return lap_fail(LAP_ERROR_ARGUMENT, "a replay that waits can't be asked for %s", argv[i]);
         status = parse_option(argc, argv, &i, options, &action);
         if (status != LAP_OK)
