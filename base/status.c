@@ -40,6 +40,12 @@ enum lap_status lap_fail_context(enum lap_status status, const char *format, ...
     return status;
 }
 
+enum lap_status lap_no_memory(const char *what)
+{
+    return what ? lap_fail(LAP_ERROR_MEMORY, "out of memory for %s", what)
+                : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+}
+
 const char *lap_error_message(void)
 {
     return message;

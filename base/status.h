@@ -38,6 +38,9 @@ enum lap_status lap_fail(enum lap_status status, const char *format, ...) LAP_PR
 /* Puts "prefix: " in front of the calling thread's sentence and returns `status`. */
 enum lap_status lap_fail_context(enum lap_status status, const char *format, ...) LAP_PRINTF(2, 3);
 
+/* LAP_ERROR_MEMORY: "out of memory for WHAT"; NULL: "out of memory". */
+enum lap_status lap_no_memory(const char *what);
+
 /* The calling thread's sentence; never NULL, "" when there was no failure. Valid until the next lap_fail(). */
 const char *lap_error_message(void);
 

@@ -9,11 +9,6 @@
 #ifdef LAP_SPIRV_TOOLS
 #include <spirv-tools/libspirv.h>
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the text of a shader");
-}
-
 static enum lap_status refused(const char *library, const char *why)
 {
     return lap_fail(LAP_ERROR_UNSUPPORTED, "%s: %.*s", library, why ? (int)strcspn(why, "\n") : 15,
@@ -30,11 +25,11 @@ static enum lap_status spirv(const uint32_t *words, size_t bytes, char **out)
 
     *out = NULL;
     if (!context)
-        return no_memory();
+        return lap_no_memory("the text of a shader");
     if (spvBinaryToText(context, words, bytes / sizeof *words, options, &text, &diagnostic) != SPV_SUCCESS)
         status = refused("SPIRV-Tools", diagnostic ? diagnostic->error : NULL);
     else if (!(*out = strndup(text->str, text->length)))
-        status = no_memory();
+        status = lap_no_memory("the text of a shader");
     spvTextDestroy(text);
     spvDiagnosticDestroy(diagnostic);
     spvContextDestroy(context);
@@ -56,7 +51,7 @@ static enum lap_status validate(const uint32_t *words, size_t bytes)
     spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
     spv_validator_options options = spvValidatorOptionsCreate();
     spv_diagnostic diagnostic = NULL;
-    enum lap_status status = context && options ? LAP_OK : no_memory();
+    enum lap_status status = context && options ? LAP_OK : lap_no_memory("the text of a shader");
 
     if (status == LAP_OK) {
         spvValidatorOptionsSetScalarBlockLayout(options, true);
@@ -113,7 +108,7 @@ static enum lap_status glsl(const uint32_t *words, size_t bytes, char **out)
     for (size_t entry = 0; entry < entry_count && status == LAP_OK; entry++) {
         const char *source;
         if (spvc_context_create(&context) != SPVC_SUCCESS || (!text && !(text = open_memstream(out, &room)))) {
-            status = no_memory();
+            status = lap_no_memory("the text of a shader");
             break;
         }
         spvc_context_set_error_callback(context, stay_silent, NULL);
@@ -125,7 +120,7 @@ static enum lap_status glsl(const uint32_t *words, size_t bytes, char **out)
         spvc_context_destroy(context);
     }
     if (text && fclose(text) != 0 && status == LAP_OK)
-        status = no_memory();
+        status = lap_no_memory("the text of a shader");
     if (status == LAP_OK && !entry_count)
         status = refused("SPIRV-Cross", "the module has no entry point");
     if (status != LAP_OK) {

@@ -24,11 +24,6 @@ static enum lap_status wrong(const char *what)
     return lap_fail(LAP_ERROR_FORMAT, "%s", what);
 }
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-}
-
 /* The stream's last ticket, 0 for a new stream; NULL without memory. */
 static uint64_t *last_of(struct lap_chunk_order *sequence, uint32_t stream)
 {
@@ -47,7 +42,7 @@ static enum lap_status add_packets(struct lap_chunk_order *sequence, const struc
 {
     uint64_t *last = last_of(sequence, header->stream);
     if (!last)
-        return no_memory();
+        return lap_no_memory(NULL);
     if (header->first <= *last || header->count == 0 || header->last - header->first < header->count - 1)
         return wrong("tickets out of order");
     *last = header->last;

@@ -34,11 +34,6 @@ struct lap_edits {
     uint64_t last_ticket;
 };
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for changes to a trace");
-}
-
 static const uint8_t *copy(struct lap_edits *edits, const void *data, size_t bytes)
 {
     uint8_t *out = lap_arena_alloc(&edits->arena, bytes ? bytes : 1, 1);
@@ -67,7 +62,7 @@ enum lap_status lap_edits_create(const struct lap_reader *base, struct lap_edits
     enum lap_status status = LAP_OK;
 
     if (!edits)
-        return no_memory();
+        return lap_no_memory("changes to a trace");
     lap_map_init(&edits->hashes);
     lap_arena_init(&edits->arena, 0);
     edits->file_blobs = base->file_blobs;
@@ -104,7 +99,7 @@ enum lap_status lap_edits_add(struct lap_edits *edits, const struct lap_edit *ed
         mine.body = copy(edits, edit->body, edit->bytes);
     if ((edit->kind != LAP_EDIT_DROP && !mine.body) ||
         !lap_array_grow(&edits->entries, sizeof *edits->entries, &edits->capacity, edits->count + 1))
-        return no_memory();
+        return lap_no_memory("changes to a trace");
     edits->entries[edits->count] = (struct entry){mine, edits->count};
     edits->count++;
     return LAP_OK;
@@ -126,7 +121,7 @@ enum lap_status lap_edits_blob(struct lap_edits *edits, enum lap_blob_kind kind,
     data = copy(edits, data, bytes);
     if (!data || !lap_array_grow(&edits->blobs, sizeof *edits->blobs, &edits->blob_capacity, edits->blob_count + 1) ||
         lap_map_put(&edits->hashes, key, (void *)(uintptr_t)(edits->blob_count + 1), NULL) != LAP_OK)
-        return no_memory();
+        return lap_no_memory("changes to a trace");
     edits->blobs[edits->blob_count++] = (struct blob){data, bytes, kind, last};
     *out_id = edits->file_blobs + edits->blob_count;
     return LAP_OK;
@@ -155,7 +150,7 @@ enum lap_status lap_edits_seal(struct lap_edits *edits)
 
     edits->list = calloc(edits->count + 1, sizeof *edits->list);
     if (!edits->list)
-        return no_memory();
+        return lap_no_memory("changes to a trace");
     if (edits->count)
         qsort(edits->entries, edits->count, sizeof *edits->entries, compare);
     for (size_t i = 0; i < edits->count; i++) {

@@ -49,17 +49,12 @@ struct rewrite {
     uint8_t *raw;
 };
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-}
-
 /* ---- putting together ---- */
 
 static enum lap_status append(struct gathered *to, const void *data, size_t bytes)
 {
     if (!lap_array_grow(&to->data, 1, &to->capacity, to->bytes + bytes))
-        return no_memory();
+        return lap_no_memory(NULL);
     if (bytes)
         memcpy(to->data + to->bytes, data, bytes);
     to->bytes += bytes;
@@ -301,13 +296,13 @@ static enum lap_status make_streams(struct rewrite *w)
     /* No more streams than chunks; each has memory only once something is in it. */
     w->streams = calloc(count + 1, sizeof(*w->streams));
     if (!w->streams)
-        return no_memory();
+        return lap_no_memory(NULL);
     for (size_t i = 0; i < w->source.chunk_count; i++) {
         const struct lap_chunk_header *header = &w->source.chunks[i].header;
         if (header->kind != LAP_CHUNK_PACKETS || stream_of(w, header->stream))
             continue;
         if (lap_map_put(&w->numbers, (uint64_t)header->stream + 1, &w->streams[w->stream_count++], NULL) < 0)
-            return no_memory();
+            return lap_no_memory(NULL);
     }
     return LAP_OK;
 }
@@ -345,7 +340,7 @@ enum lap_status lap_rewrite_into(const char *from, int fd, const char *name, con
     enum lap_status status;
     if (!w) {
         close(fd);
-        return no_memory();
+        return lap_no_memory(NULL);
     }
     lap_map_init(&w->numbers);
     status = lap_source_open(&w->source, from);
@@ -356,7 +351,7 @@ enum lap_status lap_rewrite_into(const char *from, int fd, const char *name, con
         status = lap_output_begin(&w->output, fd, name, &output_options);
         fd = -1;
     } else {
-        status = no_memory();
+        status = lap_no_memory(NULL);
     }
     if (status == LAP_OK) {
         status = run(w, options);

@@ -199,11 +199,6 @@ static enum lap_status wrong(const struct text *text, const char *what)
     return lap_fail(LAP_ERROR_FORMAT, "line %" PRIu64 ": %s", text->line, what);
 }
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "no memory for the program");
-}
-
 static void *grow(struct list *list)
 {
     if (list->count == list->room) {
@@ -277,7 +272,7 @@ static enum lap_status read_function(struct text *text, char *rest)
     to = function.name ? grow(&text->functions[api]) : NULL;
     if (!to) {
         free((char *)(uintptr_t)function.name);
-        return no_memory();
+        return lap_no_memory("the program");
     }
     *to = function;
     return LAP_OK;
@@ -295,7 +290,7 @@ static enum lap_status read_resource(struct text *text, char *rest)
         return wrong(text, "resource HASH BYTES");
     resource = grow(&text->resources);
     if (!resource)
-        return no_memory();
+        return lap_no_memory("the program");
     memcpy(high, hash, 16);
     *resource = (struct lap_vm_resource){{strtoull(hash + 16, NULL, 16), strtoull(high, NULL, 16)}, bytes};
     return LAP_OK;
@@ -315,7 +310,7 @@ static enum lap_status read_label(struct text *text, char *rest)
         return wrong(text, "label #PACKET.COMMAND FRAME THREAD");
     label = grow(&text->labels);
     if (!label)
-        return no_memory();
+        return lap_no_memory("the program");
     *label = (struct lap_vm_label){packet, (uint32_t)frame, (uint32_t)command, thread};
     return LAP_OK;
 }
@@ -417,7 +412,7 @@ static enum lap_status read_instruction(struct text *text, const char *name, cha
         return wrong(text, "more words than the instruction has");
     to = status == LAP_OK ? grow(&text->code) : NULL;
     if (status == LAP_OK && !to)
-        return no_memory();
+        return lap_no_memory("the program");
     if (to)
         *to = word;
     return status;
@@ -445,7 +440,7 @@ static enum lap_status begin_code(struct text *text, struct lap_vm_program *out)
     text->in_code = true;
     use(text, out);
     text->names = sort_functions(out, &text->name_count);
-    return text->names ? LAP_OK : no_memory();
+    return text->names ? LAP_OK : lap_no_memory("the program");
 }
 
 static enum lap_status begin_constants(struct text *text, char *rest)
@@ -454,7 +449,7 @@ static enum lap_status begin_constants(struct text *text, char *rest)
         return wrong(text, "constants BYTES, once");
     text->constants = calloc(1, text->constant_bytes + 64);
     text->has_constants = text->constants != NULL;
-    return text->constants ? LAP_OK : no_memory();
+    return text->constants ? LAP_OK : lap_no_memory("the program");
 }
 
 static enum lap_status read_line(struct text *text, char *line, struct lap_vm_program *out)
@@ -466,7 +461,7 @@ static enum lap_status read_line(struct text *text, char *line, struct lap_vm_pr
             return wrong(text, "info has control characters");
         free(text->info);
         text->info = strdup(line + 5);
-        return text->info ? LAP_OK : no_memory();
+        return text->info ? LAP_OK : lap_no_memory("the program");
     }
     line[strcspn(line, ";")] = 0;
     name = word_of(&rest);
@@ -519,7 +514,7 @@ enum lap_status lap_vm_text_read(FILE *in, struct lap_vm_program *out)
     *out = (struct lap_vm_program){.info = "{}", .owned = text};
     if (!text || !line) {
         free(line);
-        return no_memory();
+        return lap_no_memory("the program");
     }
     text->code.item_bytes = sizeof(uint32_t);
     text->resources.item_bytes = sizeof(struct lap_vm_resource);

@@ -18,11 +18,6 @@ struct acceleration_use_part {
     struct lap_map micromaps;
 };
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the builds of acceleration structures");
-}
-
 static enum lap_status need_use(struct acceleration_use_part *part, struct lap_map *uses, uint64_t index,
                                 struct acceleration_use **out)
 {
@@ -31,7 +26,9 @@ static enum lap_status need_use(struct acceleration_use_part *part, struct lap_m
     if (use)
         return LAP_OK;
     use = *out = lap_arena_zalloc(&part->arena, 1, sizeof *use, 8);
-    return use && lap_map_put(uses, index, use, NULL) == LAP_OK ? LAP_OK : no_memory();
+    return use && lap_map_put(uses, index, use, NULL) == LAP_OK
+               ? LAP_OK
+               : lap_no_memory("the builds of acceleration structures");
 }
 
 /* ---- builds ---- */
@@ -219,7 +216,7 @@ static enum lap_status see_build(struct acceleration_use_part *part,
     while (build && !is_like(build, info))
         build = build->next;
     if (!build && !(build = add_build(part, use, info)))
-        return no_memory();
+        return lap_no_memory("the builds of acceleration structures");
     for (uint32_t i = 0; i < info->geometryCount; i++) {
         uint32_t count = ranges ? ranges[i].primitiveCount : most[i];
         build->counts[i] = count > build->counts[i] ? count : build->counts[i];
@@ -249,13 +246,13 @@ static enum lap_status see_micromap(struct acceleration_use_part *part, const Vk
             return LAP_OK;
     build = lap_arena_zalloc(&part->arena, 1, sizeof *build, 8);
     if (!build)
-        return no_memory();
+        return lap_no_memory("the builds of acceleration structures");
     build->type = (uint32_t)info->type;
     build->flags = info->flags;
     build->usage_count = info->usageCountsCount;
     build->usages = take_usages(part, info->pUsageCounts, info->ppUsageCounts, info->usageCountsCount);
     if (!build->usages)
-        return no_memory();
+        return lap_no_memory("the builds of acceleration structures");
     build->next = use->builds;
     use->builds = build;
     return LAP_OK;
@@ -279,7 +276,7 @@ static enum lap_status see_copy(struct acceleration_use_part *part, struct lap_m
             return LAP_OK;
     source = lap_arena_zalloc(&part->arena, 1, sizeof *source, 8);
     if (!source)
-        return no_memory();
+        return lap_no_memory("the builds of acceleration structures");
     source->index = from;
     source->next = use->sources;
     use->sources = source;

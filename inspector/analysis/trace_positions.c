@@ -39,18 +39,13 @@ struct part {
     uint8_t kinds[GEN_COMMAND_COUNT];
 };
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the positions of commands");
-}
-
 static enum lap_status begin_block(struct part *part, uint64_t blob)
 {
     size_t count = part->found.block_count;
 
     if (!lap_array_grow(&part->blocks, sizeof *part->blocks, &part->block_capacity, count + 1) ||
         !lap_array_grow(&part->ranges, sizeof *part->ranges, &part->range_capacity, count + 1))
-        return no_memory();
+        return lap_no_memory("the positions of commands");
     part->found.blocks = part->blocks;
     part->blocks[count] = (struct trace_block){.first_draw = part->found.draw_count};
     part->ranges[count] = (struct range){part->executed_count, 0};
@@ -65,7 +60,7 @@ static enum lap_status add_executed(struct part *part, const struct gen_args_vkC
         return LAP_OK;
     if (!lap_array_grow(&part->executed, sizeof *part->executed, &part->executed_capacity,
                         part->executed_count + args->commandBufferCount))
-        return no_memory();
+        return lap_no_memory("the positions of commands");
     for (uint32_t i = 0; i < args->commandBufferCount; i++)
         part->executed[part->executed_count++] = gen_u64_VkCommandBuffer(args->pCommandBuffers[i]);
     part->ranges[part->found.block_count - 1].count += args->commandBufferCount;
@@ -87,7 +82,7 @@ static enum lap_status visit_in_block(void *state, const struct trace_call *call
     if (part->kinds[call->command] == OTHER)
         return LAP_OK;
     if (!lap_array_grow(&part->draws, sizeof *part->draws, &part->draw_capacity, part->found.draw_count + 1))
-        return no_memory();
+        return lap_no_memory("the positions of commands");
     part->found.draws = part->draws;
     part->draws[part->found.draw_count++] = call->index;
     if (part->kinds[call->command] == DRAW)
@@ -115,7 +110,7 @@ static enum lap_status hold_block(struct part *part, const struct gen_args_lapil
     if (!held) {
         held = lap_arena_zalloc(&part->arena, 1, sizeof *held, _Alignof(struct held));
         if (!held || lap_map_put(&part->held, index, held, NULL) != LAP_OK)
-            return no_memory();
+            return lap_no_memory("the positions of commands");
     }
     *held = total;
     return LAP_OK;
@@ -124,7 +119,7 @@ static enum lap_status hold_block(struct part *part, const struct gen_args_lapil
 static enum lap_status begin_submit(struct part *part, const struct trace_call *call, VkQueue queue)
 {
     if (!lap_array_grow(&part->submits, sizeof *part->submits, &part->submit_capacity, part->found.submit_count + 1))
-        return no_memory();
+        return lap_no_memory("the positions of commands");
     part->found.submits = part->submits;
     part->submits[part->found.submit_count++] = (struct trace_submit){.ticket = call->packet->ticket,
                                                                       .frame = call->packet->frame,
@@ -139,7 +134,7 @@ static enum lap_status add_buffer(struct part *part, VkCommandBuffer command_buf
     const struct held *held = lap_map_get(&part->held, index);
 
     if (!lap_array_grow(&part->buffers, sizeof *part->buffers, &part->buffer_capacity, part->found.buffer_count + 1))
-        return no_memory();
+        return lap_no_memory("the positions of commands");
     part->found.buffers = part->buffers;
     part->buffers[part->found.buffer_count++] = (struct trace_buffer){index, held ? held->block : SIZE_MAX};
     part->submits[part->found.submit_count - 1].buffer_count++;

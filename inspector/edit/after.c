@@ -59,11 +59,6 @@ struct after {
     uint64_t twin_pass; /* 0: the render pass stores all */
 };
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the attachments behind a command");
-}
-
 /* ---- the command ---- */
 
 static void see_rendering(struct after *a, const VkRenderingInfo *info)
@@ -228,7 +223,7 @@ static enum lap_status read_trace(struct after *a)
 
     a->images = lap_arena_zalloc(&a->arena, a->attachment_count + 1, sizeof *a->images, _Alignof(struct image));
     if (!a->images)
-        return no_memory();
+        return lap_no_memory("the attachments behind a command");
     if (status == LAP_OK)
         status = trace_pass_run(a->trace, 0, &visitor, 1);
     for (unsigned i = 0; status == LAP_OK && i < a->found.place_count; i++)
@@ -432,7 +427,7 @@ static enum lap_status encode_begin(struct after *a, uint32_t command, const voi
     recode_know_all(recode, command, args);
     recode_know(recode, GEN_HANDLE_VkRenderPass, gen_u64_VkRenderPass(pass));
     if (status != LAP_OK || !lap_enc_reserve(&recode->enc, LAP_WIRE_MAX_VARINT))
-        return status == LAP_OK ? no_memory() : status;
+        return status == LAP_OK ? lap_no_memory("the attachments behind a command") : status;
     lap_put_u64(&recode->enc, number);
     switch (command) {
     case GEN_vkCmdBeginRenderPass: {

@@ -62,11 +62,6 @@ struct work {
     bool out_of_memory;
 };
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the commands to leave out");
-}
-
 static void *take(struct work *w, size_t bytes, size_t align)
 {
     void *memory = lap_arena_zalloc(&w->arena, 1, bytes ? bytes : 1, align);
@@ -301,7 +296,7 @@ static enum lap_status add_use(struct work *w, const struct trace_call *call, ui
                                uint64_t number, const struct variant *variant)
 {
     if (w->out_of_memory || (variant && !lap_array_grow(&w->uses, sizeof *w->uses, &w->use_capacity, w->use_count + 1)))
-        return no_memory();
+        return lap_no_memory("the commands to leave out");
     if (!variant)
         return LAP_OK;
     w->uses[w->use_count++] = (struct use){
@@ -411,7 +406,7 @@ static enum lap_status find_executed(struct work *w, const struct recording *rec
 {
     size_t count = recording->block->executed_count;
     uint64_t *executed = *out = calloc(count + 1, sizeof *executed);
-    enum lap_status status = executed ? LAP_OK : no_memory();
+    enum lap_status status = executed ? LAP_OK : lap_no_memory("the commands to leave out");
 
     for (size_t i = 0; i < count && status == LAP_OK; i++) {
         const struct recording *inner = recording->executed[i];
@@ -456,7 +451,7 @@ static enum lap_status edit_recording(struct work *w, const struct recording *re
 static enum lap_status edit_submits(struct work *w)
 {
     struct twins_use *uses = calloc(w->use_count + 1, sizeof *uses);
-    enum lap_status status = uses ? LAP_OK : no_memory();
+    enum lap_status status = uses ? LAP_OK : lap_no_memory("the commands to leave out");
     size_t count = 0;
 
     for (size_t i = 0; i < w->use_count && uses; i++)

@@ -10,11 +10,6 @@
 
 #define MOST_LEVELS 64u /* of command buffers, one in another */
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the recordings of command buffers");
-}
-
 enum lap_status recordings_init(struct recordings *recordings, const struct lap_reader *trace)
 {
     *recordings = (struct recordings){.all = NULL};
@@ -46,7 +41,7 @@ static enum lap_status begin_block(struct recordings *r, uint64_t blob)
     struct recorded_block *block = lap_arena_zalloc(&r->arena, 1, sizeof *block, _Alignof(struct recorded_block));
 
     if (!block || lap_map_put(&r->blocks, blob, block, NULL) != LAP_OK)
-        return no_memory();
+        return lap_no_memory("the recordings of command buffers");
     block->blob = blob;
     block->first_command = r->command_count;
     block->first_executed = r->executed_count;
@@ -107,7 +102,7 @@ static enum lap_status add_executed(struct recordings *r, const struct gen_args_
     uint32_t count = *out_count = args->pCommandBuffers ? args->commandBufferCount : 0;
 
     if (!lap_array_grow(&r->executed, sizeof *r->executed, &r->executed_capacity, r->executed_count + count))
-        return no_memory();
+        return lap_no_memory("the recordings of command buffers");
     for (uint32_t i = 0; i < count; i++)
         r->executed[r->executed_count++] = gen_u64_VkCommandBuffer(args->pCommandBuffers[i]);
     r->current->executed_count += count;
@@ -130,7 +125,7 @@ enum lap_status recordings_visit_in_block(struct recordings *r, const struct tra
     if (kind == RECORDED_EXECUTION)
         status = add_executed(r, call->args, &mine.executed);
     if (!lap_array_grow(&r->commands, sizeof *r->commands, &r->command_capacity, r->command_count + 1))
-        return no_memory();
+        return lap_no_memory("the recordings of command buffers");
     r->commands[r->command_count++] = mine;
     r->current->command_count++;
     r->current->draws += kind == RECORDED_DRAW;
@@ -149,7 +144,7 @@ static enum lap_status allocate(struct recordings *r, const struct gen_args_vkAl
         struct recorded_allocation *allocation =
             lap_arena_alloc(&r->arena, sizeof *allocation, _Alignof(struct recorded_allocation));
         if (!allocation || (number && lap_map_put(&r->allocations, number, allocation, NULL) != LAP_OK))
-            return no_memory();
+            return lap_no_memory("the recordings of command buffers");
         *allocation = (struct recorded_allocation){gen_u64_VkDevice(args->device),
                                                    gen_u64_VkCommandPool(info->commandPool), info->level};
         r->last_number = number > r->last_number ? number : r->last_number;
@@ -168,7 +163,7 @@ static enum lap_status record(struct recordings *r, const struct gen_args_lapill
         return LAP_OK;
     recording = lap_arena_alloc(&r->arena, sizeof *recording, _Alignof(struct recording));
     if (!recording || !lap_array_grow(&r->all, sizeof(struct recording *), &r->capacity, r->count + 1))
-        return no_memory();
+        return lap_no_memory("the recordings of command buffers");
     *recording = (struct recording){.ticket = packet->ticket,
                                     .is_new = packet->is_new,
                                     .command_buffer = number,
@@ -179,7 +174,7 @@ static enum lap_status record(struct recordings *r, const struct gen_args_lapill
         recording->executed = lap_arena_alloc(&r->arena, block->executed_count * sizeof(struct recording *),
                                               _Alignof(struct recording *));
     if (block->executed_count && !recording->executed)
-        return no_memory();
+        return lap_no_memory("the recordings of command buffers");
     for (size_t i = 0; i < block->executed_count; i++) {
         struct recording *inner = recordings_held(r, r->executed[block->first_executed + i]);
         recording->executed[i] = inner && inner->level < MOST_LEVELS ? inner : NULL;
@@ -190,7 +185,9 @@ static enum lap_status record(struct recordings *r, const struct gen_args_lapill
         recording->level = inner->level >= recording->level ? inner->level + 1 : recording->level;
     }
     r->all[r->count++] = recording;
-    return lap_map_put(&r->held, number, recording, NULL) == LAP_OK ? LAP_OK : no_memory();
+    return lap_map_put(&r->held, number, recording, NULL) == LAP_OK
+               ? LAP_OK
+               : lap_no_memory("the recordings of command buffers");
 }
 
 enum lap_status recordings_visit(struct recordings *recordings, const struct trace_call *call)

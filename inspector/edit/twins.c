@@ -11,11 +11,6 @@
 
 #define MOST_TWINS 200000u /* a trace where a replay's tables hold them has fewer */
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for other command buffers");
-}
-
 enum lap_status twins_init(struct twins *twins, const struct lap_reader *trace, const struct recordings *recordings,
                            struct lap_edits *edits)
 {
@@ -53,7 +48,7 @@ void twins_begin(struct twins *twins)
 enum lap_status twins_add(struct twins *twins, const uint8_t *data, size_t bytes, uint32_t commands)
 {
     if (!lap_array_grow(&twins->bytes, 1, &twins->byte_capacity, twins->byte_count + bytes))
-        return no_memory();
+        return lap_no_memory("other command buffers");
     if (bytes)
         memcpy(twins->bytes + twins->byte_count, data, bytes);
     twins->byte_count += bytes;
@@ -66,7 +61,8 @@ static enum lap_status encode_execution(struct twins *twins, uint32_t count, con
     struct lap_enc *enc = &twins->recode.enc;
     VkCommandBuffer *handles = calloc((size_t)count + 1, sizeof(VkCommandBuffer));
     uint32_t number = 0;
-    enum lap_status status = handles ? recode_number(&twins->recode, GEN_vkCmdExecuteCommands, &number) : no_memory();
+    enum lap_status status = handles ? recode_number(&twins->recode, GEN_vkCmdExecuteCommands, &number)
+                                     : lap_no_memory("other command buffers");
 
     for (uint32_t i = 0; i < count && status == LAP_OK; i++) {
         handles[i] = gen_VkCommandBuffer(buffers[i]);
@@ -214,7 +210,7 @@ enum lap_status twins_copy_executed(struct twins *twins, const struct recording 
 {
     size_t count = recording->block->executed_count;
     uint64_t *executed = *out = calloc(count + 1, sizeof *executed);
-    enum lap_status status = executed ? LAP_OK : no_memory();
+    enum lap_status status = executed ? LAP_OK : lap_no_memory("other command buffers");
 
     for (size_t i = 0; i < count && status == LAP_OK; i++) {
         const struct recording *inner = recording->executed[i];

@@ -9,11 +9,6 @@
 #include "gen_decode.h"
 #include "gen_ids.h"
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for what work waits for");
-}
-
 static enum lap_status put(struct gates *g, struct lap_map *map, uint64_t object, uint64_t value)
 {
     uint64_t *at = lap_map_get(map, object);
@@ -21,7 +16,7 @@ static enum lap_status put(struct gates *g, struct lap_map *map, uint64_t object
     if (!at) {
         at = lap_arena_alloc(&g->arena, sizeof *at, 8);
         if (!at || lap_map_put(map, object, at, NULL) != LAP_OK)
-            return no_memory();
+            return lap_no_memory("what work waits for");
     }
     *at = value;
     return LAP_OK;
@@ -62,7 +57,7 @@ static enum lap_status close_gate(struct gates *g, bool is_event, uint64_t objec
         if (g->closed[i].is_event == is_event && g->closed[i].object == object && g->closed[i].value == value)
             return LAP_OK;
     if (!lap_array_grow(&g->closed, sizeof *g->closed, &g->closed_capacity, g->closed_count + 1))
-        return no_memory();
+        return lap_no_memory("what work waits for");
     g->closed[g->closed_count++] = (struct gate){is_event, object, value, ++g->gate_count};
     return LAP_OK;
 }
@@ -104,7 +99,7 @@ static void signal_to(struct gates *g, uint64_t semaphore, uint64_t value)
 static enum lap_status signal_later(struct gates *g, VkSemaphore semaphore, uint64_t value)
 {
     if (!lap_array_grow(&g->signals, sizeof *g->signals, &g->signal_capacity, g->signal_count + 1))
-        return no_memory();
+        return lap_no_memory("what work waits for");
     g->signals[g->signal_count++] = (struct gate_signal){.semaphore = gen_u64_VkSemaphore(semaphore), .value = value};
     return LAP_OK;
 }
@@ -173,7 +168,7 @@ enum lap_status gates_settle(struct gates *g)
     }
     if (g->closed_count) {
         if (!find_gates(g, &behind))
-            return no_memory();
+            return lap_no_memory("what work waits for");
         for (size_t i = g->waiting_count; i < g->signal_count; i++)
             g->signals[i].behind = behind;
     }
@@ -229,7 +224,7 @@ enum lap_status gates_set(struct gates *g, uint64_t event, bool set)
 {
     if (g->closed_count) {
         if (!lap_array_grow(&g->late, sizeof *g->late, &g->late_capacity, g->late_count + 1))
-            return no_memory();
+            return lap_no_memory("what work waits for");
         g->late[g->late_count++] = (struct gate){true, event, set, 0};
         return lap_map_get(&g->events, event) ? LAP_OK : put(g, &g->events, event, 0);
     }

@@ -5,11 +5,6 @@
 
 #define LAP_SEGMENT_OF(node) ((struct memory_segment *)(void *)(node)) /* its first member */
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for what wrote the memory");
-}
-
 struct memory_event *memory_event_new(enum memory_kind kind)
 {
     struct memory_event *event = calloc(1, sizeof *event);
@@ -44,7 +39,7 @@ static enum lap_status insert(struct memory_store *store, uint64_t begin, uint64
         return lap_fail(LAP_ERROR_LIMIT, "more parts of memory were written than can be followed");
     segment = malloc(sizeof *segment);
     if (!segment)
-        return no_memory();
+        return lap_no_memory("what wrote the memory");
     *segment = *like;
     segment->node = (struct lap_tree_node){.begin = begin, .end = end};
     segment->skip = skip;

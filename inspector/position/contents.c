@@ -97,18 +97,13 @@ void position_add(struct position_counts *to, const struct position_counts *coun
 
 /* ---- blocks ---- */
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the contents of command buffers");
-}
-
 static enum lap_status add_executed(struct position_contents *c, struct block *block,
                                     const struct gen_args_vkCmdExecuteCommands *args)
 {
     uint32_t count = args->pCommandBuffers ? args->commandBufferCount : 0;
 
     if (!lap_array_grow(&c->executed, sizeof *c->executed, &c->executed_capacity, c->executed_count + count))
-        return no_memory();
+        return lap_no_memory("the contents of command buffers");
     for (uint32_t i = 0; i < count; i++)
         c->executed[c->executed_count++] = gen_u64_VkCommandBuffer(args->pCommandBuffers[i]);
     block->executed_count += count;
@@ -132,7 +127,7 @@ static enum lap_status look(struct position_contents *c, uint64_t blob, struct b
         return status;
     *out = block = lap_arena_zalloc(&c->arena, 1, sizeof *block, _Alignof(struct block));
     if (!block || lap_map_put(&c->by_blob, blob, block, NULL) != LAP_OK)
-        return no_memory();
+        return lap_no_memory("the contents of command buffers");
     block->first_executed = c->executed_count;
     while ((status = position_blocks_next(&c->blocks, &command, &args)) == LAP_OK) {
         position_count(&block->counts, c->works[command]);
@@ -162,7 +157,7 @@ static enum lap_status total(struct position_contents *c, const struct position_
         return status;
     *out = counts = lap_arena_zalloc(&c->arena, 1, sizeof *counts, _Alignof(struct position_counts));
     if (!counts || lap_map_put(&c->by_recording, recording->ticket, counts, NULL) != LAP_OK)
-        return no_memory();
+        return lap_no_memory("the contents of command buffers");
     *counts = block->counts;
     for (uint32_t i = 0; i < block->executed_count && level < MOST_LEVELS && status == LAP_OK; i++) {
         const struct position_recording *inner = position_held_of(held, c->executed[block->first_executed + i]);
@@ -193,7 +188,7 @@ enum lap_status position_contents_open(const struct lap_reader *trace, struct po
     struct position_contents *c = *out = calloc(1, sizeof *c);
 
     if (!c)
-        return no_memory();
+        return lap_no_memory("the contents of command buffers");
     lap_map_init(&c->by_blob);
     lap_map_init(&c->by_recording);
     lap_arena_init(&c->arena, 0);

@@ -43,11 +43,6 @@ struct walk {
     enum lap_status status; /* latched where a callback returns none */
 };
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the tree");
-}
-
 /* ---- requested entries ---- */
 
 /* Whether the position has this number at this place, or ends before it. */
@@ -107,7 +102,7 @@ static enum lap_status add(struct walk *w, struct entry entry, size_t *out_index
         return LAP_OK; /* no position lies in it by its numbers */
     }
     if (!lap_array_grow(&w->entries, sizeof *w->entries, &w->capacity, w->count + 1))
-        return no_memory();
+        return lap_no_memory("the tree");
     *out_index = w->count;
     w->entries[w->count++] = entry;
     return LAP_OK;
@@ -174,7 +169,7 @@ static enum lap_status begin_scope(struct buffer_walk *b, enum tree_kind kind, u
     if (kind == TREE_LABEL && open.entry != SIZE_MAX)
         b->w->entries[open.entry].text = keep_text(b->w, text);
     if (status == LAP_OK && !lap_array_grow(&b->open, sizeof *b->open, &b->capacity, b->count + 1))
-        status = no_memory();
+        status = lap_no_memory("the tree");
     if (status == LAP_OK)
         b->open[b->count++] = open;
     return status;

@@ -85,17 +85,12 @@ struct program_build {
     uint32_t checks; /* 1 + the number of lapilliChecks; 0: nothing is posted */
 };
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-}
-
 /* ---- code ---- */
 
 static enum lap_status emit(struct program_build *b, uint32_t word)
 {
     if (!lap_array_grow(&b->code, sizeof *b->code, &b->code_room, b->program.count + 1))
-        return no_memory();
+        return lap_no_memory(NULL);
     b->code[b->program.count++] = word;
     return LAP_OK;
 }
@@ -159,7 +154,7 @@ static enum lap_status note_placed(struct program_build *b, struct lap_map *map,
         return LAP_OK;
     placed = lap_arena_alloc(&b->own, sizeof *placed, 8);
     if (!placed)
-        return no_memory();
+        return lap_no_memory(NULL);
     *placed = (struct placed){{hash[0], hash[1]}, value};
     return lap_map_put(map, hash[0] >> 1, placed, NULL);
 }
@@ -178,7 +173,7 @@ static enum lap_status put_constant(struct program_build *b, const uint8_t *data
     if (at + bytes > LAP_VM_FILE_SECTION_LIMIT)
         return lap_fail(LAP_ERROR_LIMIT, "the program has more constants than a program may have");
     if (!lap_array_grow(&b->constants, 1, &b->constant_room, at + bytes + ALIGNMENT))
-        return no_memory();
+        return lap_no_memory(NULL);
     memset(b->constants + b->program.constant_bytes, 0, at - b->program.constant_bytes);
     if (bytes)
         memcpy(b->constants + at, data, bytes);
@@ -285,7 +280,7 @@ static enum lap_status put_piece(struct program_build *b, struct piece *piece)
         return put_constant(b, piece->target, piece->bytes, &piece->value);
     }
     if (!lap_array_grow(&b->scratch, 1, &b->scratch_room, piece->bytes))
-        return no_memory();
+        return lap_no_memory(NULL);
     memcpy(b->scratch, piece->target, piece->bytes);
     for (size_t i = piece->last_link; i; i = b->links[i - 1].next)
         memset(b->scratch + (b->links[i - 1].location - piece->target), 0, sizeof(void *));
@@ -336,7 +331,7 @@ static enum lap_status resource_of(struct program_build *b, const struct recode_
         return lap_fail(LAP_ERROR_LIMIT, "the trace has more blobs than a program may have resources");
     if (!lap_array_grow(&b->resources, sizeof *b->resources, &b->resource_room, count + 1) ||
         !lap_array_grow(&b->blobs, sizeof *b->blobs, &b->blob_room, count + 1))
-        return no_memory();
+        return lap_no_memory(NULL);
     resource = &b->resources[count];
     *resource = (struct lap_vm_resource){.bytes = blob->bytes};
     lap_hash128(blob->data, blob->bytes, resource->hash);
@@ -359,7 +354,7 @@ static enum lap_status see_pointer(void *user, const void *location, const void 
     }
     if (!lap_array_grow(&b->pieces, sizeof *b->pieces, &b->piece_room, b->piece_count + 1) ||
         !lap_array_grow(&b->links, sizeof *b->links, &b->link_room, b->link_count + 1))
-        return no_memory();
+        return lap_no_memory(NULL);
     last = owner ? &b->pieces[owner - 1].last_link : &b->args_link;
     piece = &b->pieces[b->piece_count];
     *piece = (struct piece){.target = target, .bytes = bytes};
@@ -387,7 +382,7 @@ static enum lap_status number_of(struct program_build *b, unsigned api, uint32_t
 
     if (!b->numbers[api][command]) {
         if (!lap_array_grow(&b->functions[api], sizeof *b->functions[api], &b->function_room[api], count + 1))
-            return no_memory();
+            return lap_no_memory(NULL);
         if (!program_signature(command, &b->functions[api][count]))
             return lap_fail(LAP_ERROR_UNSUPPORTED, "%s can't be a function of a program", gen_command_names[command]);
         b->numbers[api][command] = (uint32_t)++b->program.function_counts[api];
@@ -445,7 +440,7 @@ static enum lap_status emit_label(struct program_build *b, const struct lap_pack
     if (count > LAP_VM_DATA_MASK)
         return lap_fail(LAP_ERROR_LIMIT, "the trace has more commands than a program may have labels");
     if (!lap_array_grow(&b->labels, sizeof *b->labels, &b->label_room, count + 1))
-        return no_memory();
+        return lap_no_memory(NULL);
     b->labels[b->program.label_count++] =
         (struct lap_vm_label){packet->ticket, (uint32_t)packet->frame, command, packet->thread_id};
     return emit(b, lap_vm_instruction(LAP_VM_LABEL, (uint32_t)count));
@@ -460,7 +455,7 @@ static enum lap_status add_checks(struct program_build *b)
 
     if (!lap_array_grow(&b->functions[PROGRAM_RUNTIME], sizeof *b->functions[0], &b->function_room[PROGRAM_RUNTIME],
                         count + 1))
-        return no_memory();
+        return lap_no_memory(NULL);
     b->functions[PROGRAM_RUNTIME][count] = program_checks_function();
     b->program.function_counts[PROGRAM_RUNTIME] = count + 1;
     b->checks = (uint32_t)count + 1;
@@ -639,7 +634,7 @@ enum lap_status program_build(const struct lap_reader *trace, const struct progr
 
     *out_result = (struct program_build_result){0};
     if (!b)
-        return no_memory();
+        return lap_no_memory(NULL);
     lap_map_init(&b->resource_of);
     lap_map_init(&b->constant_map);
     lap_map_init(&b->lasting_map);
@@ -652,7 +647,7 @@ enum lap_status program_build(const struct lap_reader *trace, const struct progr
     if (status == LAP_OK) {
         recode_init(&b->recode, &b->dictionary);
         b->info = describe(b->reader);
-        status = b->info ? LAP_OK : no_memory();
+        status = b->info ? LAP_OK : lap_no_memory(NULL);
         if (status == LAP_OK && options->post_checks)
             status = add_checks(b);
         if (status == LAP_OK)

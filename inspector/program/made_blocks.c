@@ -26,11 +26,6 @@ struct pool {
     struct buffer *first;
 };
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-}
-
 void made_blocks_init(struct made_blocks *blocks)
 {
     *blocks = (struct made_blocks){0};
@@ -58,7 +53,7 @@ static enum lap_status find_buffer(struct made_blocks *blocks, uint64_t number, 
     if (buffer)
         return LAP_OK;
     buffer = calloc(1, sizeof *buffer);
-    status = buffer ? lap_map_put(&blocks->buffers, number, buffer, NULL) : no_memory();
+    status = buffer ? lap_map_put(&blocks->buffers, number, buffer, NULL) : lap_no_memory(NULL);
     if (status != LAP_OK) {
         free(buffer);
         return status;
@@ -86,7 +81,7 @@ static enum lap_status find_block(struct made_blocks *blocks, const uint8_t *dat
                         (int)(BYTES_MAX >> 30));
     if (!lap_array_grow(&blocks->blocks, sizeof *blocks->blocks, &blocks->room, blocks->count + 1) ||
         !(block = malloc(sizeof *block + bytes)))
-        return no_memory();
+        return lap_no_memory(NULL);
     *block = (struct made_block){.hash = {hash[0], hash[1]}, .number = blocks->count + 1, .bytes = bytes};
     memcpy(block->data, data, bytes);
     status =
@@ -136,7 +131,7 @@ enum lap_status made_blocks_allocated(struct made_blocks *blocks, uint64_t pool_
 
     if (status == LAP_OK && !pool) {
         pool = calloc(1, sizeof *pool);
-        status = pool ? lap_map_put(&blocks->pools, pool_number, pool, NULL) : no_memory();
+        status = pool ? lap_map_put(&blocks->pools, pool_number, pool, NULL) : lap_no_memory(NULL);
         if (status != LAP_OK)
             free(pool);
     }

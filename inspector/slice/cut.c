@@ -69,11 +69,6 @@ struct cut {
     uint64_t barrier; /* vkCmdPipelineBarrier in the dictionary; 0: it has none */
 };
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-}
-
 /* The writer has stopped, with a sentence. */
 static enum lap_status stopped(void)
 {
@@ -114,7 +109,7 @@ static enum lap_status note_blob(void *user, uint64_t id, const uint8_t **out_da
     for (uint64_t left = id >> 7; left; left >>= 7)
         place.from--;
     if (!lap_array_grow(&c->places, sizeof *c->places, &c->place_capacity, c->place_count + 1))
-        return no_memory();
+        return lap_no_memory(NULL);
     c->places[c->place_count++] = place;
     return LAP_OK;
 }
@@ -122,7 +117,7 @@ static enum lap_status note_blob(void *user, uint64_t id, const uint8_t **out_da
 static enum lap_status append(struct bytes *to, const void *data, size_t bytes)
 {
     if (!lap_array_grow(&to->at, 1, &to->capacity, to->count + bytes))
-        return no_memory();
+        return lap_no_memory(NULL);
     if (bytes)
         memcpy(to->at + to->count, data, bytes);
     to->count += bytes;
@@ -174,7 +169,7 @@ static enum lap_status append_barrier(struct cut *c)
     gen_encode_vkCmdPipelineBarrier(&enc, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1,
                                     &all, 0, NULL, 0, NULL);
     if (status == LAP_OK)
-        status = enc.failed ? no_memory() : append(&c->block, enc.base, (size_t)(enc.p - enc.base));
+        status = enc.failed ? lap_no_memory(NULL) : append(&c->block, enc.base, (size_t)(enc.p - enc.base));
     lap_enc_finish(&enc);
     return status;
 }
@@ -534,7 +529,7 @@ static enum lap_status write_packet(struct cut *c, uint32_t command, struct lap_
 static enum lap_status note_again(struct cut *c, const struct gen_args_lapilliBlock *a)
 {
     if (!lap_array_grow(&c->again, sizeof *c->again, &c->again_capacity, c->again_count + 1))
-        return no_memory();
+        return lap_no_memory(NULL);
     c->again[c->again_count].commands = gen_u64_VkCommandBuffer(a->commandBuffer);
     c->again[c->again_count].block = a->block;
     c->again[c->again_count].count = a->commandCount;
@@ -689,7 +684,7 @@ static enum lap_status write_contents(struct cut *c)
     stream = stream_of(c, c->packet.thread_id);
     pools = calloc(c->again_count + 1, sizeof *pools);
     if (!pools)
-        return no_memory();
+        return lap_no_memory(NULL);
     again.pools = pools;
     again.count = find_pools(c, pools);
     status = stream ? cut_write_contents(c->writer, stream, &c->dictionary, c->slice, c->options->contents, &again)
@@ -754,7 +749,7 @@ static enum lap_status copy_info(struct cut *c)
         if (json)
             lap_writer_info(c->writer, json);
         else
-            status = no_memory();
+            status = lap_no_memory(NULL);
         cJSON_free(json);
         cJSON_Delete(one);
     }
@@ -786,7 +781,7 @@ static enum lap_status open_writer(struct cut *c, int fd, const char *name)
                                                .handle_types = {type_names, types},
                                                .packer = c->options->packer,
                                                .queue_bytes = LAP_WRITER_NO_QUEUE};
-    enum lap_status status = no_memory();
+    enum lap_status status = lap_no_memory(NULL);
 
     if (command_names && struct_names && type_names)
         status = lap_writer_create_in(fd, name, &options, &c->writer);
@@ -853,7 +848,7 @@ enum lap_status cut_write(const struct lap_reader *trace, int fd, const char *na
         c.blobs = calloc((size_t)c.blob_count, sizeof *c.blobs);
         c.tickets = calloc((size_t)options->last + 1, sizeof *c.tickets);
         taken = c.blobs && c.tickets;
-        status = taken ? open_writer(&c, fd, name) : no_memory();
+        status = taken ? open_writer(&c, fd, name) : lap_no_memory(NULL);
     }
     if (status == LAP_OK)
         status = copy_all(&c);

@@ -15,17 +15,13 @@
     (VK_SHADER_STAGE_RAYGEN_BIT_KHR | VK_SHADER_STAGE_ANY_HIT_BIT_KHR | VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR |          \
      VK_SHADER_STAGE_MISS_BIT_KHR | VK_SHADER_STAGE_INTERSECTION_BIT_KHR | VK_SHADER_STAGE_CALLABLE_BIT_KHR)
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the state of a command buffer");
-}
-
 /* Makes room for one more of the commands whose effects hold. */
 static enum lap_status grow_one(void *items, size_t item_bytes, size_t count, size_t *capacity)
 {
     if (count >= BOUND_MOST_HELD)
         return lap_fail(LAP_ERROR_LIMIT, "the effects of more than %u commands of a kind hold", BOUND_MOST_HELD);
-    return lap_array_grow(items, item_bytes, capacity, count + 1) ? LAP_OK : no_memory();
+    return lap_array_grow(items, item_bytes, capacity, count + 1) ? LAP_OK
+                                                                  : lap_no_memory("the state of a command buffer");
 }
 
 /* Makes room for [0, end) of an array whose items are zero at first. */
@@ -37,7 +33,7 @@ static enum lap_status grow(void *items, size_t item_bytes, size_t *count, size_
     if (end <= *count)
         return LAP_OK;
     if (!lap_array_grow(items, item_bytes, capacity, (size_t)end))
-        return no_memory();
+        return lap_no_memory("the state of a command buffer");
     memset(*(char **)items + *count * item_bytes, 0, ((size_t)end - *count) * item_bytes);
     *count = (size_t)end;
     return LAP_OK;
@@ -160,7 +156,8 @@ static enum lap_status bind_sets(struct bound *b, uint32_t index, enum bound_poi
     uint32_t count = sets->sets ? sets->count : 0;
     uint32_t left = sets->offsets ? sets->offset_count : 0;
     uint32_t *offsets = lap_arena_alloc(&b->arena, (left + !left) * sizeof *offsets, sizeof *offsets);
-    enum lap_status status = offsets ? disturb(b, point, layout, sets->first, count) : no_memory();
+    enum lap_status status =
+        offsets ? disturb(b, point, layout, sets->first, count) : lap_no_memory("the state of a command buffer");
 
     if (status != LAP_OK)
         return status;
@@ -228,7 +225,8 @@ static enum lap_status push_set(struct bound *b, const struct lap_block *at, uin
     uint64_t layout = gen_u64_VkPipelineLayout(push->layout);
     uint32_t count = push->writes ? push->count : 0;
     struct bound_write *writes = lap_arena_alloc(&b->arena, (count + !count) * sizeof *writes, _Alignof(uint64_t));
-    enum lap_status status = writes ? disturb(b, point, layout, push->set, 1) : no_memory();
+    enum lap_status status =
+        writes ? disturb(b, point, layout, push->set, 1) : lap_no_memory("the state of a command buffer");
     struct bound_set *set;
 
     if (status != LAP_OK)
@@ -461,7 +459,7 @@ static enum lap_status begin_label(struct bound *b, uint32_t index, const char *
     char *copy = lap_arena_alloc(&b->arena, bytes, 1);
 
     if (!copy || !lap_array_grow(&b->labels, sizeof *b->labels, &b->label_capacity, b->label_count + 1))
-        return no_memory();
+        return lap_no_memory("the state of a command buffer");
     memcpy(copy, text ? text : "", bytes);
     b->labels[b->label_count++] = (struct bound_label){copy, index};
     return LAP_OK;
@@ -543,7 +541,7 @@ static enum lap_status begin_buffer(struct bound *b, const VkCommandBufferBeginI
         case VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT:
         case VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT:
             if (!lap_array_grow(&b->settings, sizeof *b->settings, &b->setting_capacity, b->setting_count + 1))
-                return no_memory();
+                return lap_no_memory("the state of a command buffer");
             b->settings[b->setting_count++] = *setting;
             break;
         default:

@@ -9,15 +9,10 @@
 
 #include "base/array.h"
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-}
-
 enum lap_status contents_add(struct contents *contents, const struct content *content)
 {
     if (!lap_array_grow(&contents->at, sizeof *contents->at, &contents->capacity, contents->count + 1))
-        return no_memory();
+        return lap_no_memory(NULL);
     contents->at[contents->count++] = *content;
     return LAP_OK;
 }
@@ -167,7 +162,7 @@ enum lap_status contents_open(int fd, struct contents_file *out)
             get(head + 16, 8) != out->count)
             return lap_fail(LAP_ERROR_FORMAT, "what was read of a replay breaks off");
         if (!lap_array_grow(&out->places, sizeof *out->places, &out->capacity, out->count + 1))
-            return no_memory();
+            return lap_no_memory(NULL);
         out->places[out->count++] = (struct contents_place){get(head + 8, 8), at, bytes, get(head + 4, 4) == 1};
         at += bytes;
     }

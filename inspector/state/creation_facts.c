@@ -13,11 +13,6 @@
 
 enum { PIPELINES, PIPELINE_LAYOUTS, SET_LAYOUTS, VIEWS, FRAMEBUFFERS, RENDER_PASSES };
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the facts of objects");
-}
-
 static void *alloc(struct creation_facts *facts, size_t count, size_t bytes)
 {
     return lap_arena_zalloc(&facts->arena, count ? count : 1, bytes, 8);
@@ -29,7 +24,8 @@ static enum lap_status put(struct creation_facts *facts, int kind, uint64_t inde
         return LAP_OK; /* it was not made */
     if (index > UINT32_MAX)
         return lap_fail(LAP_ERROR_FORMAT, "an object has the number %" PRIu64, index);
-    return fact && lap_map_put(&facts->maps[kind], index, fact, NULL) == LAP_OK ? LAP_OK : no_memory();
+    return fact && lap_map_put(&facts->maps[kind], index, fact, NULL) == LAP_OK ? LAP_OK
+                                                                                : lap_no_memory("the facts of objects");
 }
 
 /* ---- hashes of creation data ---- */
@@ -85,7 +81,7 @@ static enum lap_status see_set_layout(struct creation_facts *facts,
     struct fact_set_layout *fact = alloc(facts, 1, sizeof *fact);
 
     if (!fact || !info || !args->pSetLayout)
-        return fact ? LAP_OK : no_memory();
+        return fact ? LAP_OK : lap_no_memory("the facts of objects");
     fact->hash = hash_of(GEN_STRUCT_VkDescriptorSetLayoutCreateInfo, info);
     for (uint32_t i = 0; info->pBindings && i < info->bindingCount; i++)
         if (is_dynamic(info->pBindings[i].descriptorType))
@@ -111,7 +107,7 @@ static enum lap_status see_pipeline_layout(struct creation_facts *facts,
     struct fact_set_layout *sets;
 
     if (!fact || !info || !args->pPipelineLayout)
-        return fact ? LAP_OK : no_memory();
+        return fact ? LAP_OK : lap_no_memory("the facts of objects");
     fact->push_hash = hash_of_push(info);
     fact->set_count = info->pSetLayouts ? info->setLayoutCount : 0;
     fact->sets = sets = alloc(facts, fact->set_count, sizeof *sets);
@@ -121,7 +117,8 @@ static enum lap_status see_pipeline_layout(struct creation_facts *facts,
         if (set)
             sets[i] = *set;
     }
-    return sets ? put(facts, PIPELINE_LAYOUTS, gen_u64_VkPipelineLayout(*args->pPipelineLayout), fact) : no_memory();
+    return sets ? put(facts, PIPELINE_LAYOUTS, gen_u64_VkPipelineLayout(*args->pPipelineLayout), fact)
+                : lap_no_memory("the facts of objects");
 }
 
 bool facts_are_compatible(const struct creation_facts *facts, uint64_t layout, uint64_t other, uint32_t set)
@@ -148,7 +145,7 @@ static enum lap_status see_pipeline(struct creation_facts *facts, VkPipeline pip
     struct fact_pipeline *fact = alloc(facts, 1, sizeof *fact);
 
     if (!fact)
-        return no_memory();
+        return lap_no_memory("the facts of objects");
     fact->layout = gen_u64_VkPipelineLayout(layout);
     for (uint32_t i = 0; dynamic && dynamic->pDynamicStates && i < dynamic->dynamicStateCount; i++)
         dynamic_mask_add(&fact->dynamic, dynamic_states_of(&facts->states, dynamic->pDynamicStates[i]));
@@ -216,7 +213,7 @@ static enum lap_status see_view(struct creation_facts *facts, const struct gen_a
     struct fact_view *fact = alloc(facts, 1, sizeof *fact);
 
     if (!fact || !args->pCreateInfo || !args->pView)
-        return fact ? LAP_OK : no_memory();
+        return fact ? LAP_OK : lap_no_memory("the facts of objects");
     *fact = (struct fact_view){gen_u64_VkImage(args->pCreateInfo->image), args->pCreateInfo->format,
                                args->pCreateInfo->subresourceRange};
     return put(facts, VIEWS, gen_u64_VkImageView(*args->pView), fact);
@@ -229,7 +226,7 @@ static enum lap_status see_framebuffer(struct creation_facts *facts, const struc
     uint64_t *views;
 
     if (!fact || !info || !args->pFramebuffer)
-        return fact ? LAP_OK : no_memory();
+        return fact ? LAP_OK : lap_no_memory("the facts of objects");
     fact->view_count = info->pAttachments ? info->attachmentCount : 0;
     fact->width = info->width;
     fact->height = info->height;
@@ -237,7 +234,8 @@ static enum lap_status see_framebuffer(struct creation_facts *facts, const struc
     fact->views = views = alloc(facts, fact->view_count, sizeof *views);
     for (uint32_t i = 0; views && i < fact->view_count; i++)
         views[i] = gen_u64_VkImageView(info->pAttachments[i]);
-    return views ? put(facts, FRAMEBUFFERS, gen_u64_VkFramebuffer(*args->pFramebuffer), fact) : no_memory();
+    return views ? put(facts, FRAMEBUFFERS, gen_u64_VkFramebuffer(*args->pFramebuffer), fact)
+                 : lap_no_memory("the facts of objects");
 }
 
 /* VkSubpassDescription and VkSubpassDescription2 have the same members. NULL without memory. */
@@ -287,7 +285,7 @@ static uint32_t view_mask2(const VkRenderPassCreateInfo2 *info, uint32_t subpass
         VkFormat *formats;                                                                                             \
         VkImageLayout *layouts, *stencil_layouts;                                                                      \
         if (!fact || !info || !args->pRenderPass)                                                                      \
-            return fact ? LAP_OK : no_memory();                                                                        \
+            return fact ? LAP_OK : lap_no_memory("the facts of objects");                                              \
         fact->attachment_count = info->pAttachments ? info->attachmentCount : 0;                                       \
         fact->subpass_count = info->pSubpasses ? info->subpassCount : 0;                                               \
         fact->formats = formats = alloc(facts, fact->attachment_count, sizeof *formats);                               \
@@ -295,7 +293,7 @@ static uint32_t view_mask2(const VkRenderPassCreateInfo2 *info, uint32_t subpass
         fact->layouts = layouts = alloc(facts, fact->attachment_count, sizeof *layouts);                               \
         fact->stencil_layouts = stencil_layouts = alloc(facts, fact->attachment_count, sizeof *layouts);               \
         if (!formats || !subpasses || !layouts || !stencil_layouts)                                                    \
-            return no_memory();                                                                                        \
+            return lap_no_memory("the facts of objects");                                                              \
         for (uint32_t i = 0; i < fact->attachment_count; i++) {                                                        \
             formats[i] = info->pAttachments[i].format;                                                                 \
             layouts[i] = info->pAttachments[i].finalLayout;                                                            \
@@ -314,7 +312,7 @@ static uint32_t view_mask2(const VkRenderPassCreateInfo2 *info, uint32_t subpass
             if (from->pResolveAttachments)                                                                             \
                 to->resolves = copy(facts, from->pResolveAttachments, to->color_count);                                \
             if (!to->colors || !to->inputs || (from->pResolveAttachments && !to->resolves))                            \
-                return no_memory();                                                                                    \
+                return lap_no_memory("the facts of objects");                                                          \
         }                                                                                                              \
         return put(facts, RENDER_PASSES, gen_u64_VkRenderPass(*args->pRenderPass), fact);                              \
     }

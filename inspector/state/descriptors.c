@@ -45,11 +45,6 @@ struct descriptor_set {
     size_t block_count, block_capacity;
 };
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for descriptors");
-}
-
 /* ---- layouts ---- */
 
 static void release_layout(struct layout *layout)
@@ -132,11 +127,11 @@ static enum lap_status see_layout(struct descriptors *d, const struct gen_args_v
         return LAP_OK;
     layout = new_layout(args->pCreateInfo);
     if (!layout)
-        return no_memory();
+        return lap_no_memory("descriptors");
     void *old;
     if (lap_map_put(&d->layouts, gen_u64_VkDescriptorSetLayout(*args->pSetLayout), layout, &old) != LAP_OK) {
         release_layout(layout);
-        return no_memory();
+        return lap_no_memory("descriptors");
     }
     release_layout(old);
     return LAP_OK;
@@ -214,7 +209,7 @@ static enum lap_status add_set(struct descriptors *d, const VkDescriptorSetAlloc
         return LAP_OK;
     set = calloc(1, sizeof *set);
     if (!set)
-        return no_memory();
+        return lap_no_memory("descriptors");
     set->slot_count = lap_set_layout_slots(layout->layout, info, number);
     set->layout_index = layout_index;
     set->index = index;
@@ -224,13 +219,13 @@ static enum lap_status add_set(struct descriptors *d, const VkDescriptorSetAlloc
     if (!set->pages || lap_map_reserve(&d->pools) != LAP_OK || lap_map_put(&d->sets, index, set, NULL) != LAP_OK) {
         free(set->pages);
         free(set);
-        return status != LAP_OK ? status : no_memory();
+        return status != LAP_OK ? status : lap_no_memory("descriptors");
     }
     set->layout = keep_layout(layout);
     set->next = first;
     if (first)
         first->before = set;
-    return lap_map_put(&d->pools, pool, set, NULL) == LAP_OK ? LAP_OK : no_memory();
+    return lap_map_put(&d->pools, pool, set, NULL) == LAP_OK ? LAP_OK : lap_no_memory("descriptors");
 }
 
 static enum lap_status see_sets(struct descriptors *d, const struct gen_args_vkAllocateDescriptorSets *args)
@@ -266,7 +261,7 @@ static enum lap_status write_slot(struct descriptors *d, struct descriptor_set *
             return status;
         *page = calloc(PAGE_SLOTS, sizeof **page);
         if (!*page)
-            return no_memory();
+            return lap_no_memory("descriptors");
     }
     (*page)[slot % PAGE_SLOTS] = *value;
     return LAP_OK;
@@ -341,10 +336,10 @@ static enum lap_status write_bytes(struct descriptor_set *set, uint32_t binding,
         return lap_fail(LAP_ERROR_LIMIT, "an inline uniform block has %zu bytes", end);
     if (!block)
         return set->block_count == MOST_BLOCKS ? lap_fail(LAP_ERROR_LIMIT, "a descriptor set has too many blocks")
-                                               : no_memory();
+                                               : lap_no_memory("descriptors");
     if (!lap_array_grow(&block->bytes, 1, &block->capacity, end) ||
         !lap_array_grow(&block->known, 1, &block->known_capacity, end))
-        return no_memory();
+        return lap_no_memory("descriptors");
     for (; block->shown.size < end; block->shown.size++)
         block->bytes[block->shown.size] = block->known[block->shown.size] = 0;
     memmove(block->bytes + offset, bytes, count);

@@ -118,15 +118,10 @@ void image_layouts_destroy(struct image_layouts *l)
     free(l);
 }
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-}
-
 static enum lap_status put(struct image_layouts *l, struct lap_map *map, uint64_t key, size_t bytes, void **out)
 {
     *out = lap_arena_zalloc(&l->arena, 1, bytes, 8);
-    return *out ? lap_map_put(map, key, *out, NULL) : no_memory();
+    return *out ? lap_map_put(map, key, *out, NULL) : lap_no_memory(NULL);
 }
 
 /* ---- objects ---- */
@@ -224,7 +219,8 @@ static enum lap_status see_framebuffer(struct image_layouts *l, const struct gen
     if (!info || !info->pAttachments || !a->pFramebuffer || !*a->pFramebuffer)
         return LAP_OK;
     views = new_views(l, info->attachmentCount, info->pAttachments);
-    return views ? lap_map_put(&l->framebuffers, gen_u64_VkFramebuffer(*a->pFramebuffer), views, NULL) : no_memory();
+    return views ? lap_map_put(&l->framebuffers, gen_u64_VkFramebuffer(*a->pFramebuffer), views, NULL)
+                 : lap_no_memory(NULL);
 }
 
 /* ---- render passes ---- */
@@ -330,8 +326,8 @@ static enum lap_status see_pass(struct image_layouts *l, const struct gen_args_v
         pass->at[i] = (struct layouts){i, info->pAttachments[i].finalLayout, info->pAttachments[i].finalLayout};
     for (uint32_t i = 0; pass && i < pass->subpass_count; i++)
         if (!describe_subpass(l, &pass->subpasses[i], &info->pSubpasses[i], map))
-            return no_memory();
-    return pass ? LAP_OK : no_memory();
+            return lap_no_memory(NULL);
+    return pass ? LAP_OK : lap_no_memory(NULL);
 }
 
 static enum lap_status see_pass2(struct image_layouts *l, const struct gen_args_vkCreateRenderPass2 *a)
@@ -353,8 +349,8 @@ static enum lap_status see_pass2(struct image_layouts *l, const struct gen_args_
     }
     for (uint32_t i = 0; pass && i < pass->subpass_count; i++)
         if (!describe_subpass2(l, &pass->subpasses[i], &info->pSubpasses[i], map))
-            return no_memory();
-    return pass ? LAP_OK : no_memory();
+            return lap_no_memory(NULL);
+    return pass ? LAP_OK : lap_no_memory(NULL);
 }
 
 /* ---- queues ---- */
@@ -381,7 +377,7 @@ static enum lap_status add_step(struct image_layouts *l, const struct trace_call
     struct step *copy = lap_arena_alloc(&l->arena, sizeof *copy, 8);
 
     if (!copy)
-        return no_memory();
+        return lap_no_memory(NULL);
     *copy = *step;
     return submit_steps_add(&l->steps, call, copy);
 }
@@ -451,7 +447,7 @@ static enum lap_status begin_pass(struct image_layouts *l, const struct trace_ca
     if (l->pass && imageless && imageless->pAttachments && imageless->attachmentCount) {
         struct views *views = new_views(l, imageless->attachmentCount, imageless->pAttachments);
         if (!views)
-            return no_memory();
+            return lap_no_memory(NULL);
         l->attached = views;
     }
     return next_subpass(l, call);

@@ -57,17 +57,12 @@ struct shader_list {
     enum lap_status status; /* latched */
 };
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the shaders of the trace");
-}
-
 static void *alloc(struct shader_list *list, size_t count, size_t bytes)
 {
     void *room = lap_arena_zalloc(&list->arena, count ? count : 1, bytes, 8);
 
     if (!room && list->status == LAP_OK)
-        list->status = no_memory();
+        list->status = lap_no_memory("the shaders of the trace");
     return room;
 }
 
@@ -86,7 +81,7 @@ static void put(struct shader_list *list, struct lap_map *map, uint64_t key, voi
     if (key >= UINT64_MAX - 1) /* the map has no place for them */
         list->status = lap_fail(LAP_ERROR_FORMAT, "a shader has the number %" PRIu64, key);
     else if (lap_map_put(map, key, value, NULL) != LAP_OK)
-        list->status = no_memory();
+        list->status = lap_no_memory("the shaders of the trace");
 }
 
 /* ---- what calls pass ---- */
@@ -101,7 +96,7 @@ static struct found *found_of(struct shader_list *list, const void *data, size_t
     found->code = (struct shader_code){.hash = hash, .bytes = bytes, .is_binary = is_binary};
     found->last = &found->first;
     if (!lap_array_grow(&list->found, sizeof *list->found, &list->found_capacity, list->found_count + 1)) {
-        list->status = no_memory();
+        list->status = lap_no_memory("the shaders of the trace");
         return NULL;
     }
     list->found[list->found_count++] = found;
@@ -250,7 +245,7 @@ static void gather(struct shader_list *list, const struct shader_use *use)
     if (lap_array_grow(&list->uses, sizeof *list->uses, &list->use_capacity, list->use_count + 1))
         list->uses[list->use_count++] = *use;
     else
-        list->status = no_memory();
+        list->status = lap_no_memory("the shaders of the trace");
 }
 
 static void gather_linked(struct shader_list *list, const struct found *found, const struct pipeline *library)
@@ -313,7 +308,7 @@ static enum lap_status list_codes(struct shader_list *list)
                         pipeline.object, lap_map_count(&list->pipelines));
     list->codes = calloc(list->found_count + 1, sizeof *list->codes);
     if (!list->codes)
-        return no_memory();
+        return lap_no_memory("the shaders of the trace");
     for (size_t i = 0; i < list->found_count && list->status == LAP_OK; i++)
         list_code(list, list->found[i]);
     return list->status;
@@ -360,7 +355,7 @@ enum lap_status shader_list_find(const struct lap_reader *trace, const struct sh
     enum lap_status status, listed;
 
     if (!list)
-        return no_memory();
+        return lap_no_memory("the shaders of the trace");
     list->wish = *wish;
     lap_arena_init(&list->arena, ARENA_BYTES);
     lap_map_init(&list->by_hash);
@@ -370,7 +365,7 @@ enum lap_status shader_list_find(const struct lap_reader *trace, const struct sh
         lap_map_init(&list->names[i]);
     if (wish->last && !(list->lives = object_lives_create())) {
         shader_list_free(out);
-        return no_memory();
+        return lap_no_memory("the shaders of the trace");
     }
     status = read_all(list, trace);
     if (status == LAP_ERROR_MEMORY || status == LAP_ERROR_IO) {
@@ -480,7 +475,7 @@ enum lap_status shader_list_give(const struct shader_list *list, const struct la
         return LAP_OK;
     g.given = calloc(list->code_count, sizeof *g.given);
     if (!g.given)
-        return no_memory();
+        return lap_no_memory("the shaders of the trace");
     status = trace_pass_run(trace, 0, &visitor, 1);
     free(g.given);
     return status;

@@ -85,11 +85,6 @@ struct images { /* of a swapchain */
     uint64_t items[];
 };
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the uses of objects");
-}
-
 static bool begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
@@ -256,11 +251,11 @@ static void keep_name(struct naming *n, const struct lap_place *place, const str
     if (!is_made && place->member->flags & GEN_MEMBER_OUTPUT)
         return;
     if (is_made && !lap_array_grow(&w->made, sizeof *w->made, &w->made_capacity, w->made_count + 1))
-        n->status = no_memory();
+        n->status = lap_no_memory("the uses of objects");
     else if (is_made)
         w->made[w->made_count++] = name;
     else if (!lap_array_grow(&w->named, sizeof *w->named, &w->named_capacity, w->named_count + 1))
-        n->status = no_memory();
+        n->status = lap_no_memory("the uses of objects");
     else
         w->named[w->named_count++] = name;
 }
@@ -356,7 +351,7 @@ static enum lap_status see_swapchain(struct walker *w, const struct gen_args_vkG
         return LAP_OK;
     images = lap_arena_alloc(&w->kept, sizeof *images + count * sizeof *images->items, _Alignof(struct images));
     if (!images || lap_map_put(&w->swapchain_images, gen_u64_VkSwapchainKHR(args->swapchain), images, NULL) != LAP_OK)
-        return no_memory();
+        return lap_no_memory("the uses of objects");
     images->count = count;
     for (uint32_t i = 0; i < count; i++)
         images->items[i] = gen_u64_VkImage(args->pSwapchainImages[i]);
@@ -488,7 +483,7 @@ static enum lap_status add_match(struct collect *c, const struct reached *reache
     if (reached->pushed && to->count >= MOST_PUSHED)
         return lap_fail(LAP_ERROR_LIMIT, "a command finds more than %u pushed descriptors", MOST_PUSHED);
     if (!lap_array_grow(&to->items, sizeof *to->items, &to->capacity, to->count + 1))
-        return no_memory();
+        return lap_no_memory("the uses of objects");
     to->items[to->count++] = (struct match){.reached = *reached, .object = {type, index}};
     return LAP_OK;
 }
@@ -535,11 +530,11 @@ static enum lap_status look_at_set(struct walker *w, const struct bound_visit *v
     if (!cache) {
         cache = calloc(1, sizeof *cache);
         if (!cache)
-            return no_memory();
+            return lap_no_memory("the uses of objects");
         cache->next = w->caches;
         w->caches = cache;
         if (lap_map_put(&w->sets, set, cache, NULL) != LAP_OK)
-            return no_memory();
+            return lap_no_memory("the uses of objects");
     }
     *out_fresh = !cache->known;
     if (*out_fresh)
@@ -811,7 +806,7 @@ enum lap_status use_walk(const struct lap_reader *trace, const struct use_walk_o
     enum lap_status status;
 
     if (!w)
-        return no_memory();
+        return lap_no_memory("the uses of objects");
     w->options = options;
     w->visitor = visitor;
     w->shader_type = gen_handle_by_name("VkShaderEXT");

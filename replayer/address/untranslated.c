@@ -62,11 +62,6 @@ void replay_untranslated_block(struct replay_untranslated *look)
 
 /* ---- known addresses ---- */
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the report");
-}
-
 static void forget(struct replay_untranslated *look, uint64_t index)
 {
     struct buffer *buffer = lap_map_get(&look->buffers, index);
@@ -89,7 +84,7 @@ static enum lap_status add_buffer(struct replay_untranslated *look, const struct
     buffer = calloc(1, sizeof *buffer);
     if (!buffer || lap_map_put(&look->buffers, index, buffer, &old) != LAP_OK) {
         free(buffer);
-        return no_memory();
+        return lap_no_memory("the report");
     }
     free(old);
     buffer->bytes = args->pCreateInfo->size;

@@ -108,11 +108,6 @@ uint32_t replay_command_events_write(struct replay *r, const struct replay_devic
     return count;
 }
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for events in command buffers");
-}
-
 /* NULL: out of memory. */
 static struct list *need_list(struct replay *r, struct replay_device *dev, VkCommandBuffer commands)
 {
@@ -143,7 +138,7 @@ static enum lap_status need_steps(struct replay *r, struct replay_device *dev, s
                         (unsigned)(STEPS_MOST >> 20));
     larger = realloc(list->steps, capacity * sizeof *larger);
     if (!larger)
-        return no_memory();
+        return lap_no_memory("events in command buffers");
     dev->command_events->steps += more;
     list->steps = larger;
     list->capacity = (uint32_t)capacity;
@@ -159,7 +154,7 @@ static enum lap_status add(struct replay *r, struct replay_device *dev, VkComman
     if (!count)
         return LAP_OK;
     if (!list)
-        return no_memory();
+        return lap_no_memory("events in command buffers");
     status = need_steps(r, dev, list, count);
     for (uint32_t i = 0; i < count && status == LAP_OK; i++)
         list->steps[list->count++] = steps[i];

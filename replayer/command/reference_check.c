@@ -78,11 +78,6 @@ static bool need_reference_check(struct replay *r)
     return true;
 }
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for the references of objects");
-}
-
 /* The object's record, created on first use; NULL: out of memory. */
 static struct replay_references *need(struct replay *r, struct replay_object *object)
 {
@@ -129,7 +124,7 @@ static enum lap_status note_framebuffer(struct replay *r, const struct gen_args_
     if (references)
         views = info->attachmentCount > 1 ? malloc(info->attachmentCount * sizeof *views) : &references->one;
     if (!views)
-        return no_memory();
+        return lap_no_memory("the references of objects");
     *references =
         (struct replay_references){.since = object->order, .view_count = info->attachmentCount, .views = views};
     for (uint32_t i = 0; i < info->attachmentCount; i++)
@@ -145,7 +140,7 @@ static enum lap_status note_reset(struct replay *r, enum gen_handle_type type, u
     if (!object)
         return LAP_OK;
     if (!references)
-        return no_memory();
+        return lap_no_memory("the references of objects");
     references->since = ++r->objects.next_order;
     references->block = 0;
     leave(r, references);
@@ -191,7 +186,7 @@ enum lap_status replay_reference_check_begin(struct replay *r, struct replay_dev
     if (!object)
         return LAP_OK;
     if (!references)
-        return no_memory();
+        return lap_no_memory("the references of objects");
     status = references->use.several ? replay_command_pool_await(r, dev, object->parent)
                                      : replay_submission_await(r, dev, references->use.queue, references->use.number,
                                                                "a command buffer that is in use");
@@ -218,7 +213,7 @@ enum lap_status replay_reference_check_record(struct replay *r, VkCommandBuffer 
     if (!object)
         return LAP_OK;
     if (!references)
-        return no_memory();
+        return lap_no_memory("the references of objects");
     r->objects.ends += object->secondary && references->block;
     references->since = ++r->objects.next_order;
     references->ends = r->objects.ends;
@@ -296,7 +291,7 @@ static enum lap_status need_room(struct look *look)
     }
     more = realloc(names->names, capacity * sizeof *more);
     if (!more)
-        return no_memory();
+        return lap_no_memory("the references of objects");
     names->names = more;
     names->capacity = capacity;
     return LAP_OK;
@@ -366,7 +361,7 @@ static enum lap_status keep_names(struct replay *r, struct replay_references *re
         names->capacity = names->count;
     }
     if (lap_map_put(&r->objects.reference_check->block_references, names->block, names, NULL) != LAP_OK)
-        return no_memory();
+        return lap_no_memory("the references of objects");
     r->objects.reference_check->reference_count += names->count;
     names->users = 1;
     references->shared = names;
@@ -405,7 +400,7 @@ static enum lap_status get_names(struct replay *r, struct replay_references *ref
     }
     *out_names = names = calloc(1, sizeof *names);
     if (!names)
-        return no_memory();
+        return lap_no_memory("the references of objects");
     names->block = references->block;
     status = find_names(r, names);
     return status == LAP_OK ? keep_names(r, references, names) : status;

@@ -103,11 +103,6 @@ static struct layout *new_layout(uint32_t set_count)
     return NULL;
 }
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for limits");
-}
-
 static int compare_bindings(const void *a, const void *b)
 {
     uint32_t x = ((const VkDescriptorSetLayoutBinding *)a)->binding;
@@ -127,7 +122,7 @@ static enum lap_status add_set_layout(const struct limits_look *look,
         return LAP_OK;
     layout = new_layout(0);
     if (!layout)
-        return no_memory();
+        return lap_no_memory("limits");
     bindings = (VkDescriptorSetLayoutBinding *)(uintptr_t)info->pBindings; /* the decoder's own memory */
     if (info->bindingCount)
         qsort(bindings, info->bindingCount, sizeof *bindings, compare_bindings);
@@ -151,7 +146,7 @@ static enum lap_status add_pipeline_layout(const struct limits_look *look,
         return LAP_OK;
     layout = new_layout(info->pSetLayouts ? info->setLayoutCount : 0);
     if (!layout)
-        return no_memory();
+        return lap_no_memory("limits");
     for (uint32_t i = 0; i < layout->set_count; i++) {
         uint64_t index = gen_u64_VkDescriptorSetLayout(info->pSetLayouts[i]);
         const struct layout *set = index ? lap_map_get(&look->limits->sets, index) : NULL;

@@ -127,11 +127,6 @@ bool replay_shown_keep(struct replay_device *dev, enum gen_handle_type type, uin
 
 /* ---- updates ---- */
 
-static enum lap_status no_memory(void)
-{
-    return lap_fail(LAP_ERROR_MEMORY, "out of memory for what descriptor sets show");
-}
-
 static struct set *need_set(struct replay_shown *shown, VkDescriptorSet live)
 {
     struct set *set = lap_map_get(&shown->sets, gen_u64_VkDescriptorSet(live));
@@ -169,7 +164,7 @@ static enum lap_status put(struct replay_device *dev, struct lap_map *places, ui
     if (!object)
         old = lap_map_remove(places, place);
     else if (lap_map_put(places, place, object, &old) != LAP_OK)
-        return no_memory();
+        return lap_no_memory("what descriptor sets show");
     else
         object->places++;
     if (old)
@@ -182,7 +177,7 @@ static enum lap_status show(struct replay_device *dev, struct lap_map *places, u
 {
     struct object *object = live ? need_object(dev->shown, type, live) : NULL;
 
-    return live && !object ? no_memory() : put(dev, places, place, object);
+    return live && !object ? lap_no_memory("what descriptor sets show") : put(dev, places, place, object);
 }
 
 static uint64_t place_of(uint32_t binding, uint32_t element)
@@ -193,7 +188,7 @@ static uint64_t place_of(uint32_t binding, uint32_t element)
 static enum lap_status note_write(struct replay_device *dev, const VkWriteDescriptorSet *write)
 {
     struct set *set = need_set(dev->shown, write->dstSet);
-    enum lap_status status = set ? LAP_OK : no_memory();
+    enum lap_status status = set ? LAP_OK : lap_no_memory("what descriptor sets show");
 
     for (uint32_t i = 0; i < write->descriptorCount && status == LAP_OK; i++) {
         uint64_t place = place_of(write->dstBinding, write->dstArrayElement + i);
@@ -218,7 +213,7 @@ static enum lap_status note_write(struct replay_device *dev, const VkWriteDescri
 static enum lap_status note_copy(struct replay_device *dev, const VkCopyDescriptorSet *copy)
 {
     struct set *from = need_set(dev->shown, copy->srcSet), *to = need_set(dev->shown, copy->dstSet);
-    enum lap_status status = from && to ? LAP_OK : no_memory();
+    enum lap_status status = from && to ? LAP_OK : lap_no_memory("what descriptor sets show");
 
     for (uint32_t i = 0; i < copy->descriptorCount && status == LAP_OK; i++) {
         uint64_t source = place_of(copy->srcBinding, copy->srcArrayElement + i),
