@@ -57,6 +57,9 @@ static void see_views(struct sync_views *views, const struct creation_facts *fac
     case GEN_vkCmdEndRenderPass:
     case GEN_vkCmdEndRenderPass2:
     case GEN_vkCmdEndRendering:
+#ifdef VK_EXT_fragment_density_map_offset
+    case GEN_vkCmdEndRendering2EXT:
+#endif
         *views = (struct sync_views){0};
         break;
     default:
