@@ -96,13 +96,15 @@ XDG_SHELL := $(if $(findstring VK_USE_PLATFORM_WAYLAND_KHR,$(PLATFORMS)),$(BUILD
 WAYLAND_LIBS := $(if $(XDG_SHELL),-lwayland-client)
 
 # ---- objects
-BASE := $(call object,$(wildcard base/*.c trace/*.c codegen/support/*.c))
+# The C sources of folders and of the rooms in them.
+sources = $(wildcard $(1:%=%/*.c) $(1:%=%/*/*.c))
+BASE := $(call object,$(call sources,base trace vulkan))
 MEMTRACK := $(call object,$(wildcard memtrack/*.c))
 # What only reads traces, or writes them anew, is not for the layer; nor is what restricts a process.
-READER := $(call object,base/slab.c base/output.c $(wildcard base/sandbox*.c trace/reader*.c trace/rewrite*.c) trace/read_ahead.c trace/arrival.c trace/buffers.c trace/cache.c trace/command_board.c trace/complete_prefix.c trace/edits.c trace/end_note.c trace/finish.c trace/journal_recover.c trace/listener.c trace/chunk_load.c trace/receive.c trace/index.c trace/chunk_order.c trace/source.c trace/tail_recover.c \
-	trace/decompress.c trace/zstd.c codegen/support/block.c codegen/support/dictionary.c codegen/support/pointers.c $(wildcard codegen/support/texel_*.c)) $(BUILD)/obj/gen/gen_formats.o
+READER := $(call object,$(wildcard base/slab.c base/file/output.c base/process/sandbox*.c trace/*.c trace/read/*.c trace/recover/*.c trace/receive/*.c) trace/format/zstd.c \
+	vulkan/block.c vulkan/dictionary.c vulkan/pointers.c $(wildcard vulkan/texel/texel_*.c)) $(BUILD)/obj/gen/gen_formats.o
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
-LAYER := $(call object,$(wildcard layer/*.c layer/*/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_layer gen_layer_tables gen_in_flight)
+LAYER := $(call object,$(wildcard layer/*/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_layer gen_layer_tables gen_in_flight)
 # What a trace says as a whole: for all that reads traces.
 INSPECTOR := $(call object,$(wildcard inspector/analysis/*.c inspector/edit/*.c inspector/memory/*.c inspector/position/*.c inspector/program/*.c inspector/state/*.c vm/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_needs gen_effects gen_recode)
 # For programs that answer questions about traces, by other programs.
@@ -112,7 +114,7 @@ SLICE := $(call object,$(wildcard inspector/slice/*.c))
 REPLAYER := $(INSPECTOR) $(call object,$(filter-out replayer/main.c replayer/device/spirv_tools.c,$(wildcard replayer/*.c replayer/*/*.c))) $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
 VERBS := $(patsubst tools/verb_%.c,%,$(wildcard tools/verb_*.c))
 TOOL_NAMES := lapilli $(VERBS:%=lapilli-%)
-TOOL_COMMON := $(call object,$(filter-out tools/verb_%.c tools/lapilli.c tools/shader_text.c tools/service.c,$(wildcard tools/*.c)))
+TOOL_COMMON := $(call object,$(filter-out tools/verb_%.c tools/lapilli.c tools/show/shader_text.c tools/service.c,$(wildcard tools/*.c tools/*/*.c)))
 # For tokens of streamed traces; the build does without where it is not.
 NETTLE := $(shell echo 'int main(void) { struct hmac_sha256_ctx c; hmac_sha256_set_key(&c, 0, 0); return 0; }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include nettle/hmac.h -x c -o /dev/null - -lnettle 2> /dev/null && echo -lnettle)
@@ -127,12 +129,12 @@ $(BUILD)/obj/server/http.o: ALL_CFLAGS += $(if $(MICROHTTPD),-DLAP_MICROHTTPD)
 SPIRV_TOOLS := -Wl,-Bstatic -lSPIRV-Tools -lstdc++ -Wl,-Bdynamic -lm
 SPIRV_TOOLS := $(shell echo 'int main(void) { return !spvContextCreate(SPV_ENV_VULKAN_1_0); }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include spirv-tools/libspirv.h -x c -o /dev/null - $(SPIRV_TOOLS) 2> /dev/null && echo '$(SPIRV_TOOLS)')
-$(BUILD)/obj/replayer/device/spirv_tools.o $(BUILD)/obj/tools/shader_text.o: ALL_CFLAGS += $(if $(SPIRV_TOOLS),-DLAP_SPIRV_TOOLS)
+$(BUILD)/obj/replayer/device/spirv_tools.o $(BUILD)/obj/tools/show/shader_text.o: ALL_CFLAGS += $(if $(SPIRV_TOOLS),-DLAP_SPIRV_TOOLS)
 # For lapilli shaders --glsl, beside them. It is a shared library, which brings the shared library of C++.
 SPIRV_CROSS := $(shell echo 'int main(void) { return spvc_context_create(0); }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include spirv_cross/spirv_cross_c.h -x c -o /dev/null - -lspirv-cross-c-shared 2> /dev/null && \
 	echo -lspirv-cross-c-shared)
-$(BUILD)/obj/tools/shader_text.o: ALL_CFLAGS += $(if $(SPIRV_CROSS),-DLAP_SPIRV_CROSS)
+$(BUILD)/obj/tools/show/shader_text.o: ALL_CFLAGS += $(if $(SPIRV_CROSS),-DLAP_SPIRV_CROSS)
 SHADER_LIBS := $(SPIRV_CROSS) $(if $(SPIRV_CROSS),$(subst -lstdc++ -Wl$(comma)-Bdynamic,-Wl$(comma)-Bdynamic -lstdc++,$(SPIRV_TOOLS)),$(SPIRV_TOOLS))
 REPLAY_LIBS := $(TRACE_LIBS) -lxcb $(WAYLAND_LIBS) -ldl
 # The layer utilities (settings file; in the older library format tables, too) are C++ with a C face: linked into the layer, their
@@ -227,7 +229,7 @@ $(GEN)/binding_table_comp.h: replayer/ray_tracing/shaders/binding_table.comp
 	$(Q)$(GLSLANG) -V --quiet --target-env vulkan1.1 --vn binding_table_comp -o $@ $<
 $(BUILD)/obj/replayer/ray_tracing/binding_table.o: $(GEN)/binding_table_comp.h
 
-# The hot path of a replay: trace/wire.h. Instrumented, it would take minutes to compile.
+# The hot path of a replay: trace/format/wire.h. Instrumented, it would take minutes to compile.
 $(BUILD)/obj/gen/gen_decode_commands.o $(if $(SANITIZE),,$(BUILD)/obj/gen/gen_decode_structs.o): ALL_CFLAGS += -DLAP_WIRE_HOT
 $(BUILD)/obj/gen/%.o: $(GEN)/%.c $(GEN_STAMP) $(ASSERTS_STAMP)
 	@mkdir -p $(@D)
@@ -255,7 +257,7 @@ $(foreach v,$(VERBS),$(eval $(BUILD)/bin/lapilli-$(v): $(call object,tools/verb_
 $(BUILD)/bin/lapilli-trim: $(SLICE)
 $(BUILD)/bin/lapilli-serve $(BUILD)/bin/lapilli-mcp: $(call object,tools/service.c) $(SERVER)
 $(BUILD)/bin/lapilli-serve $(BUILD)/bin/lapilli-mcp: TRACE_LIBS := $(MICROHTTPD) $(TRACE_LIBS)
-$(BUILD)/bin/lapilli-shaders: $(call object,tools/shader_text.c)
+$(BUILD)/bin/lapilli-shaders: $(call object,tools/show/shader_text.c)
 $(BUILD)/bin/lapilli-shaders: TRACE_LIBS := $(SHADER_LIBS) $(TRACE_LIBS)
 $(TOOL_NAMES:%=$(BUILD)/bin/%): $(TOOL_COMMON) $(COMMON) $(INSPECTOR)
 	@mkdir -p $(@D)
@@ -439,7 +441,7 @@ demo: ## record vkcube, replay it, compare every image
 docs: $(GEN_STAMP) ## write docs/extensions.md anew
 	$(PYTHON) codegen/emit_docs.py --registry $(REGISTRY) --overrides codegen/overrides.toml --out docs/extensions.md
 
-C_SOURCES := $(wildcard base/*.[ch] trace/*.[ch] memtrack/*.[ch] layer/*.[ch] layer/*/*.[ch] inspector/*/*.[ch] replayer/*.[ch] replayer/*/*.[ch] tools/*.[ch] codegen/support/*.[ch] \
+C_SOURCES := $(wildcard base/*.[ch] base/*/*.[ch] trace/*.[ch] trace/*/*.[ch] memtrack/*.[ch] layer/*/*.[ch] inspector/*/*.[ch] replayer/*.[ch] replayer/*/*.[ch] tools/*.[ch] tools/*/*.[ch] vulkan/*.[ch] vulkan/*/*.[ch] \
 	vm/*.[ch] tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/apps/plugins/*.[ch] tests/e2e/*.[ch] tests/layers/*.[ch] tests/layers/*/*.[ch] tests/null/*.[ch] \
 	tests/fuzz/*.[ch] tests/bench/*.[ch] tests/bench/common/*.[ch] tests/future/*.c tests/platform/include/*.h tests/platform/include/*/*.h tests/sanitize/*.[ch] tests/coverage/*.[ch])
 
@@ -449,7 +451,7 @@ lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence 
 	$(PYTHON) scripts/check-docs.py
 
 # Too slow for make lint, and what they report is not always right: scripts/cppcheck.txt, gcc.txt and tidy.txt have the exceptions, with reasons.
-ANALYZED ?= base trace vm memtrack layer inspector tools replayer codegen/support
+ANALYZED ?= base trace vm memtrack layer inspector tools replayer vulkan
 ANALYZED_SOURCES = $(wildcard $(ANALYZED:%=%/*.c) $(ANALYZED:%=%/*/*.c))
 ANALYZE = $(Q)$(PYTHON) scripts/analyze.py
 .PHONY: analyze
@@ -500,4 +502,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
--include $(patsubst %.o,%.d,$(COMMON) $(INSPECTOR) $(SERVER) $(MEMTRACK) $(LAYER) $(REPLAYER) $(SLICE) $(TOOL_COMMON) $(call object,$(wildcard tools/*.c replayer/main.c replayer/device/spirv_tools.c)))
+-include $(patsubst %.o,%.d,$(COMMON) $(INSPECTOR) $(SERVER) $(MEMTRACK) $(LAYER) $(REPLAYER) $(SLICE) $(TOOL_COMMON) $(call object,$(wildcard tools/*.c tools/*/*.c replayer/main.c replayer/device/spirv_tools.c)))

@@ -189,7 +189,7 @@ class _Body:
 
 
 def emit(model: Model) -> dict[str, str]:
-    h = header(model, "emit_decode.py", "GEN_DECODE_H", ["gen_ids.h", "trace/wire.h"])
+    h = header(model, "emit_decode.py", "GEN_DECODE_H", ["gen_ids.h", "trace/format/wire.h"])
     h("const void *gen_decode_pnext(struct lap_dec *dec);")
     h("/* The same, inlined for an empty chain. */")
     h("static inline const void *gen_decode_chain(struct lap_dec *dec)")
@@ -238,7 +238,7 @@ def emit(model: Model) -> dict[str, str]:
     h("extern const uint16_t gen_args_bytes[GEN_COMMAND_COUNT];")
     h("#define GEN_ARGS_MAX_BYTES 256")
 
-    structs = Text(model, "emit_decode.py", ["gen_decode.h", "codegen/support/conditions.h"])
+    structs = Text(model, "emit_decode.py", ["gen_decode.h", "vulkan/conditions.h"])
     for s in structs.guarded(s for s in model.structs if s.struct.stype):
         structs(f"static void decode_members_{s.name}(struct lap_dec *dec, {s.name} *s);")
     _emit_fates(model, structs)

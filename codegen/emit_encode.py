@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Encoders: one function for each struct and command, straight code without tables. See trace/wire.h for the primitives."""
+"""Encoders: one function for each struct and command, straight code without tables. See trace/format/wire.h for the primitives."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class Body:
 
 
 def emit(model: Model) -> dict[str, str]:
-    h = header(model, "emit_encode.py", "GEN_ENCODE_H", ["gen_ids.h", "trace/wire.h"])
+    h = header(model, "emit_encode.py", "GEN_ENCODE_H", ["gen_ids.h", "trace/format/wire.h"])
     h("/* The chain: for each structure its number, its size in bytes (32 bits) and its members; 0 ends it. */")
     h("void gen_encode_pnext(struct lap_enc *enc, const void *chain);")
     h("/* The same, inlined for an empty chain. */")
@@ -213,14 +213,14 @@ def emit(model: Model) -> dict[str, str]:
     for p in h.guarded(p for p in model.commands if not p.in_block):
         h(_command_prototype(p) + ";")
 
-    structs = Text(model, "emit_encode.py", ["gen_encode.h", "codegen/support/conditions.h"])
+    structs = Text(model, "emit_encode.py", ["gen_encode.h", "vulkan/conditions.h"])
     _emit_chain(model, structs)
     for s in structs.guarded(model.structs):
         _emit_struct(model, structs, s)
-    commands = Text(model, "emit_encode.py", ["gen_encode.h", "codegen/support/conditions.h"])
+    commands = Text(model, "emit_encode.py", ["gen_encode.h", "vulkan/conditions.h"])
     for p in commands.guarded(p for p in model.commands if not p.in_block):
         _emit_command(model, commands, p)
-    block = header(model, "emit_encode.py", "GEN_ENCODE_BLOCK_H", ["gen_encode.h", "codegen/support/conditions.h"])
+    block = header(model, "emit_encode.py", "GEN_ENCODE_BLOCK_H", ["gen_encode.h", "vulkan/conditions.h"])
     block("/* Commands in a block: the body behind the command's number. Programs record thousands per frame, so they are inline. */")
     for p in block.guarded(p for p in model.commands if p.in_block):
         _emit_command(model, block, p)

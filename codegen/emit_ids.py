@@ -63,7 +63,7 @@ def emit(model: Model) -> dict[str, str]:
     h("uint32_t gen_struct_by_name(const char *name);")
     h("uint32_t gen_handle_by_name(const char *name);")
 
-    c = Text(model, "emit_ids.py", ["gen_ids.h", "trace/format.h", "<string.h>", "<stdlib.h>"])
+    c = Text(model, "emit_ids.py", ["gen_ids.h", "trace/format/format.h", "<string.h>", "<stdlib.h>"])
     for what, names, count in (("command", [p.name for p in model.commands], "COMMAND"),
                                ("struct", [p.name for p in model.structs], "STRUCT"), ("handle", model.handles, "HANDLE")):
         c(f"const char *const gen_{what}_names[GEN_{count}_COUNT] = {{")

@@ -56,7 +56,7 @@ def emit(model: Model) -> dict[str, str]:
     _emit_globals(model, t)
     _emit_hidden(model, t)
     _emit_chain_sizes(model, t)
-    f = Text(model, "emit_layer.py", ["codegen/support/conditions.h", "gen_decode.h", "gen_encode_block.h", "gen_layer.h"])
+    f = Text(model, "emit_layer.py", ["vulkan/conditions.h", "gen_decode.h", "gen_encode_block.h", "gen_layer.h"])
     _emit_in_flight(model, f, plans)
     return {"gen_layer.h": finish_header(h), "gen_layer.c": c.render(), "gen_layer_tables.c": t.render(),
             "gen_in_flight.c": f.render()}

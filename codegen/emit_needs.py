@@ -105,7 +105,7 @@ def emit_needs(model: Model, needs: needs_module.Needs) -> dict[str, str]:
             by_number.setdefault(needs.capabilities[name], []).extend(enables)
             names.setdefault(needs.capabilities[name], name)
 
-    h = header(model, "emit_needs.py", "GEN_NEEDS_H", ["gen_ids.h", "codegen/support/feature_needs.h"])
+    h = header(model, "emit_needs.py", "GEN_NEEDS_H", ["gen_ids.h", "vulkan/feature_needs.h"])
     h(f"#define GEN_FEATURE_COUNT {len(needs.features)}")
     h("extern const struct gen_feature gen_features[GEN_FEATURE_COUNT]; /* by name */")
     h("/* Subjects from this number on are extensions, by their index in gen_extensions. */")

@@ -86,7 +86,7 @@ class _Members:
         """count kind, count, count member, compute."""
         none = "GEN_MEMBER_NONE"
         if any(index[name] > index[f.name] for name in followed_in(f.count + f.inner_count)):
-            raise ValueError(f"{owner}.{f.name}: its count stands behind it")  # codegen/support/pointers.c goes in order
+            raise ValueError(f"{owner}.{f.name}: its count stands behind it")  # vulkan/pointers.c goes in order
         if f.shape == "array":
             return "CONSTANT", f.length, none, "NULL"
         if f.member.bits is not None:
@@ -161,7 +161,7 @@ def _is_features(s: StructPlan) -> bool:
 
 
 def emit(model: Model) -> dict[str, str]:
-    h = header(model, "emit_reflect.py", "GEN_REFLECT_H", ["gen_ids.h", "codegen/support/reflect.h"])
+    h = header(model, "emit_reflect.py", "GEN_REFLECT_H", ["gen_ids.h", "vulkan/reflect.h"])
     h("extern const struct gen_struct_info gen_struct_infos[GEN_STRUCT_COUNT];")
     h("extern const struct gen_command_info gen_command_infos[GEN_COMMAND_COUNT];")
     enums = _Enums(model)

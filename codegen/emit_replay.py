@@ -164,7 +164,7 @@ class _Families(_Adapted):
         return [f for f in super().emit_whole(c, plan) if f.name not in self.TRANSFER]
 
     def _emit_transfer(self, c: Text, names: set[str]) -> None:
-        """Barriers, with or without a transfer of ownership: replayer/device/ownership_transfer.h."""
+        """Barriers, with or without a transfer of ownership: replayer/sync/ownership_transfer.h."""
         image = "image" in names
         shared = "replay_shares_image(r, dev, s->image)" if image else "replay_shares_buffers(dev)"
         members = [*self.TRANSFER, *(("oldLayout",) if image else ())]
@@ -205,7 +205,7 @@ def emit(model: Model) -> dict[str, str]:
     adapted, lenient = [_Families(model), _Stencils(model)], _Lenient(model)
     plans = [p for p in model.commands if _has_function(p)]
     h = _header(model, plans)
-    c = Text(model, "emit_replay.py", ["<stddef.h>", "codegen/support/chain.h", "gen_replay.h", "replayer/core/handles.h", "replayer/sync/deferred_destroy.h", "replayer/play/player.h", "replayer/device/ownership_transfer.h", "replayer/device/queues.h", "replayer/memory/resource.h",
+    c = Text(model, "emit_replay.py", ["<stddef.h>", "vulkan/chain.h", "gen_replay.h", "replayer/core/handles.h", "replayer/sync/deferred_destroy.h", "replayer/play/player.h", "replayer/sync/ownership_transfer.h", "replayer/device/queues.h", "replayer/memory/resource.h",
                                           "replayer/format/stencil_only.h"])
     _emit_keeps(model, c)
     for kind in adapted:

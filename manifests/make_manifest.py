@@ -30,7 +30,7 @@ def read_registry_version(path: Path) -> str:
 
 
 def own_extensions(knows_boundaries: bool) -> list[dict]:
-    """What the layer adds to a driver's (layer/entry.c)."""
+    """What the layer adds to a driver's (layer/entry/entry.c)."""
     tooling = {"name": "VK_EXT_tooling_info", "spec_version": "1", "entrypoints": ["vkGetPhysicalDeviceToolPropertiesEXT"]}
     return [tooling] + ([{"name": "VK_EXT_frame_boundary", "spec_version": "1", "entrypoints": []}] if knows_boundaries else [])
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/process.h"
+#include "base/process/process.h"
 #include "memtrack/memtrack_internal.h"
 
 /* About the size of an update packet's head: sending fewer equal bytes than that is cheaper than a new packet. */

@@ -22,7 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/process.h"
+#include "base/process/process.h"
 #include "memtrack/watch_pages.h"
 #include "memtrack/watch_region.h"
 

@@ -3,7 +3,7 @@
  * The kernel's own record of writes. A userfaultfd in WP_ASYNC mode lets PAGEMAP_SCAN write-protect pages; the first
  * store to one, also one by a system call, makes it writable again inside the fault. PAGEMAP_SCAN then finds the pages
  * that are not protected and protects them again in one step, which is atomic for each page. A page of plain memory
- * (base/address_space.h) without storage is left as it is: a store gives it storage without protection.
+ * (base/process/address_space.h) without storage is left as it is: a store gives it storage without protection.
  *
  * A granule is the range of one page table (2 MiB on most machines). A granule without a table, or in one huge page,
  * costs a scan next to nothing. The kernel has a short way of scanning a table, which takes pages without storage for
@@ -28,9 +28,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/address_space.h"
-#include "base/own_file.h"
-#include "base/process.h"
+#include "base/file/own_file.h"
+#include "base/process/address_space.h"
+#include "base/process/process.h"
 #include "memtrack/watch_region.h"
 
 /* ---- the kernel's interface, for headers that are older than Linux 6.7 ---- */

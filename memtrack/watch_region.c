@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/process.h"
+#include "base/process/process.h"
 
 struct lap_watch_region *lap_watch_region_create(const void *begin, size_t bytes)
 {

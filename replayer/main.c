@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/folder.h"
-#include "base/output.h"
+#include "base/file/folder.h"
+#include "base/file/output.h"
 #include "base/version.h"
 #include "replayer/analysis/recorded_machine.h"
 #include "replayer/core/crash.h"
@@ -32,7 +32,7 @@
 #include "replayer/verify/ignore_list.h"
 #include "replayer/verify/pictures.h"
 #include "replayer/verify/verify.h"
-#include "trace/info.h"
+#include "trace/format/info.h"
 
 enum exit_code { EXIT_GOOD, EXIT_FAILED, EXIT_USAGE, EXIT_NO_TRACE, EXIT_INCOMPLETE, EXIT_UNSUPPORTED, EXIT_TOO_LATE };
 

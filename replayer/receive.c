@@ -20,10 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/sandbox.h"
-#include "trace/arrival.h"
-#include "trace/command_board.h"
-#include "trace/listener.h"
+#include "base/process/sandbox.h"
+#include "trace/receive/arrival.h"
+#include "trace/receive/command_board.h"
+#include "trace/receive/listener.h"
 
 #define PROGRESS_NS   250000000L
 #define MOST_VISITORS 80u /* connections for commands at a time */

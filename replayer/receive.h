@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "replayer/core/options.h"
-#include "trace/address.h"
-#include "trace/greeting.h"
+#include "trace/send/address.h"
+#include "trace/send/greeting.h"
 
 struct replay_receive {
     struct lap_address address;

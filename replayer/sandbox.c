@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/folder.h"
+#include "base/file/folder.h"
 #include "replayer/present/window_system.h"
 
 /* The folder belongs to this user, others can't write to it, and it is no symbolic link. */

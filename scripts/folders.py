@@ -3,7 +3,7 @@
 """folders.py [--quiet]: the house by its includes. Arrows between folders run one way; each that does not is an error (exit status 1).
 
 Top folders may include what TOP names. Where a folder has subfolders that are modules, MODULES lists them from the bottom up: a module includes
-from those before it, and files that lie in the folder itself include from all.
+from those before it. Files that lie in the folder itself stand where "." does, else at the top. No folder has more than MOST_FILES files.
 """
 import collections
 import pathlib
@@ -14,17 +14,22 @@ TOP = {
     "base": "",
     "trace": "base",
     "memtrack": "base",
-    "codegen": "base trace",
+    "vulkan": "base trace",
     "vm": "base trace",
-    "inspector": "base trace codegen vm",
-    "layer": "base trace memtrack codegen",
-    "replayer": "base trace codegen vm inspector",
+    "inspector": "base trace vulkan vm",
+    "layer": "base trace memtrack vulkan",
+    "replayer": "base trace vulkan vm inspector",
     "server": "base trace",
-    "tools": "base trace codegen vm inspector server",
+    "tools": "base trace vulkan vm inspector server",
 }
+MOST_FILES = 40
 MODULES = {
+    "base": ". file process",
+    "vulkan": "texel shader",
+    "trace": "format crash send read recover write receive",
+    "tools": "common show record program",
     "inspector": "analysis position state memory edit slice program",
-    "layer": "core image memory shader command submit part",
+    "layer": "core image memory shader command submit part entry",
     "replayer": "core analysis device sync memory sparse address format descriptor ray_tracing resource acceleration video command submit verify present vm play",
 }
 INCLUDE = re.compile(r'^#include "([a-z_]+(?:/[a-z_]+)*)/[^/"]+"', re.M)
@@ -40,7 +45,8 @@ def module(path):
 def rank(folder):
     top, _, name = folder.partition("/")
     names = MODULES[top].split()
-    return names.index(name) if name else len(names)
+    name = name or "."
+    return names.index(name) if name in names else len(names)
 
 
 def allowed(source, target):
@@ -74,6 +80,7 @@ def main():
                 if not allowed(folder, other):
                     wrong.append(f"{path} includes from {other}; arrows run from {other} to {folder}" if allowed(other, folder) else
                                  f"{path} includes from {other}, which {folder} may not")
+    wrong += [f"{folder} has {count} files, more than {MOST_FILES}: make rooms in it" for folder, count in files.items() if count > MOST_FILES]
     if "--quiet" not in sys.argv:
         print(f"{'folder':22} {'files':>5} {'lines':>6}  includes from")
         for folder in sorted(lines, key=lambda name: (list(TOP).index(name.split('/')[0]), rank(name) if name.split('/')[0] in MODULES else 0)):

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/hash.h"
+#include "trace/format/hash.h"
 
 #define BUCKETS 1024u
 
@@ -60,8 +60,8 @@ void lap_answer_drop(struct lap_answer *answer)
 }
 
 struct kept {
-    struct kept *next;            /* in the bucket */
-    struct kept *newer, *older;   /* by when it was asked for */
+    struct kept *next;          /* in the bucket */
+    struct kept *newer, *older; /* by when it was asked for */
     struct lap_answer *answer;
     char url[];
 };

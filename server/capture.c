@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "server/route.h"
-#include "trace/hash.h"
+#include "trace/format/hash.h"
 
 struct file {
     const char *name;
@@ -31,9 +31,9 @@ struct lap_captures {
 
 static uint64_t identity(const struct lap_captures *captures, const char *path, const struct stat *is)
 {
-    const uint64_t words[] = {lap_hash64(path, strlen(path)),   (uint64_t)is->st_dev,          (uint64_t)is->st_ino,
-                              (uint64_t)is->st_size,            (uint64_t)is->st_mtim.tv_sec,  (uint64_t)is->st_mtim.tv_nsec,
-                              captures->salt};
+    const uint64_t words[] = {
+        lap_hash64(path, strlen(path)), (uint64_t)is->st_dev,          (uint64_t)is->st_ino, (uint64_t)is->st_size,
+        (uint64_t)is->st_mtim.tv_sec,   (uint64_t)is->st_mtim.tv_nsec, captures->salt};
 
     return lap_hash64(words, sizeof words);
 }

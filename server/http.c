@@ -18,7 +18,7 @@
 #include <microhttpd.h>
 
 #include "base/utf8.h"
-#include "trace/hash.h"
+#include "trace/format/hash.h"
 
 #define CONNECTIONS  320u
 #define IDLE_SECONDS 20u /* after which a connection is closed that sends nothing */
@@ -149,8 +149,8 @@ static enum MHD_Result respond_answer(const struct request *request, struct lap_
     char sentence[LAP_ANSWER_SENTENCE];
 
     if (answer->status != 200) {
-        enum MHD_Result result = respond_json(request, (unsigned)answer->status,
-                                              error_text(answer->status, answer->exit, answer->sentence));
+        enum MHD_Result result =
+            respond_json(request, (unsigned)answer->status, error_text(answer->status, answer->exit, answer->sentence));
         lap_answer_drop(answer);
         return result;
     }
@@ -335,7 +335,8 @@ static enum MHD_Result take_query(void *user, enum MHD_ValueKind kind, const cha
     if (strcmp(name, "token") == 0)
         return MHD_YES;
     snprintf(decoded, sizeof decoded, "%s", name);
-    if (!value || !lap_route_decode(decoded) || !lap_route_decode((char *)(uintptr_t)value)) /* which is in the request's own memory */
+    if (!value || !lap_route_decode(decoded) ||
+        !lap_route_decode((char *)(uintptr_t)value)) /* which is in the request's own memory */
         query->status = lap_fail(LAP_ERROR_ARGUMENT, "the query is no valid one");
     else
         query->status = lap_question_set(query->question, decoded, value);
@@ -465,7 +466,8 @@ static enum MHD_Result answer_capture(struct request *request, char *path)
     if (!slash)
         return respond_object(request, capture_json(&capture, true));
     if (!lap_route_match(slash + 1, &question))
-        return respond_error(request, MHD_HTTP_NOT_FOUND, "there is no such path; /v1/captures/%s lists them", capture.id);
+        return respond_error(request, MHD_HTTP_NOT_FOUND, "there is no such path; /v1/captures/%s lists them",
+                             capture.id);
     return answer_question(request, &capture, &question);
 }
 
@@ -492,7 +494,8 @@ static enum MHD_Result answer_page(const struct request *request, const char *na
         if (strcmp(file->name, *name ? name : "index.html") != 0)
             continue;
         bool has = known && strcmp(known, file->etag) == 0;
-        response = MHD_create_response_from_buffer(has ? 0 : file->bytes, (void *)(uintptr_t)file->data, MHD_RESPMEM_PERSISTENT);
+        response = MHD_create_response_from_buffer(has ? 0 : file->bytes, (void *)(uintptr_t)file->data,
+                                                   MHD_RESPMEM_PERSISTENT);
         if (!response)
             return MHD_NO;
         (void)MHD_add_response_header(response, "Content-Type", file->type);
@@ -578,7 +581,8 @@ static enum MHD_Result answer(struct request *request, const char *method, const
     if (!lap_route_decode(path))
         return respond_error(request, MHD_HTTP_BAD_REQUEST, "the path is no valid one");
     if (strncmp(path, "/v1/", 4) != 0)
-        return end ? respond_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "only work can be ended") : answer_page(request, path + 1);
+        return end ? respond_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "only work can be ended")
+                   : answer_page(request, path + 1);
     if (!has_token(request))
         return respond_error(request, MHD_HTTP_UNAUTHORIZED,
                              "the token is missing or wrong; lapilli serve prints the address with it");
@@ -634,11 +638,12 @@ enum lap_status lap_http_start(const struct lap_http_options *options, struct la
     if (!http)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     http->options = *options;
-    http->daemon = MHD_start_daemon(
-        MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC, 0, NULL, NULL,
-        handle, http, MHD_OPTION_LISTEN_SOCKET, options->listener, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
-        MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES,
-        MHD_OPTION_THREAD_STACK_SIZE, (size_t)512 << 10, MHD_OPTION_UNESCAPE_CALLBACK, keep_encoded, NULL, MHD_OPTION_END);
+    http->daemon =
+        MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC,
+                         0, NULL, NULL, handle, http, MHD_OPTION_LISTEN_SOCKET, options->listener,
+                         MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES, MHD_OPTION_THREAD_STACK_SIZE,
+                         (size_t)512 << 10, MHD_OPTION_UNESCAPE_CALLBACK, keep_encoded, NULL, MHD_OPTION_END);
     if (http->daemon)
         return LAP_OK;
     free(http);

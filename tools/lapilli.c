@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/version.h"
-#include "tools/tool.h"
+#include "tools/common/tool.h"
 
 static const char help[] =
     "usage: lapilli VERB [options]\n"

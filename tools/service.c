@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/tool.h"
+#include "tools/common/tool.h"
 
 #define ANSWER_PART  4u
 #define MOST_READERS 16

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/new_file.h"
-#include "tools/tool.h"
+#include "base/file/new_file.h"
+#include "tools/common/tool.h"
 
 /* ---- files ---- */
 

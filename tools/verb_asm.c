@@ -2,7 +2,8 @@
 /*
  * lapilli-asm: makes a replay program of text (docs/vm.md).
  *
- * A child process does the work in a sandbox, with the new file open and no other rights (tools/sandboxed_work.h).
+ * A child process does the work in a sandbox, with the new file open and no other rights
+ * (tools/common/sandboxed_work.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/sandbox.h"
-#include "tools/sandboxed_work.h"
-#include "tools/tool.h"
-#include "tools/whole_file.h"
+#include "base/process/sandbox.h"
+#include "tools/common/sandboxed_work.h"
+#include "tools/common/tool.h"
+#include "tools/common/whole_file.h"
 #include "vm/program_file.h"
 #include "vm/text.h"
 #include "vm/verify.h"

@@ -13,18 +13,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/folder.h"
+#include "base/file/folder.h"
 #include "base/frames.h"
 #include "base/key.h"
 #include "base/pattern.h"
 #include "base/version.h"
-#include "tools/control_server.h"
-#include "tools/finish_recording.h"
-#include "tools/launch.h"
-#include "tools/output_name.h"
-#include "tools/tool.h"
-#include "trace/address.h"
-#include "trace/greeting.h"
+#include "tools/common/output_name.h"
+#include "tools/common/tool.h"
+#include "tools/record/control_server.h"
+#include "tools/record/finish_recording.h"
+#include "tools/record/launch.h"
+#include "trace/send/address.h"
+#include "trace/send/greeting.h"
 
 #define PROGRAM "lapilli-capture"
 #if UINTPTR_MAX == UINT32_MAX /* the manifests of 32 and 64 bits lie in one folder */

@@ -12,8 +12,8 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "gen_decode.h"
-#include "tools/calls.h"
-#include "tools/tool.h"
+#include "tools/common/calls.h"
+#include "tools/common/tool.h"
 
 #define PROGRAM "lapilli-compare-checks"
 

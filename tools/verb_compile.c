@@ -2,19 +2,20 @@
 /*
  * lapilli-compile: makes a replay program of a trace (docs/vm.md).
  *
- * A child process does the work in a sandbox, with the new file open and no other rights (tools/sandboxed_work.h).
+ * A child process does the work in a sandbox, with the new file open and no other rights
+ * (tools/common/sandboxed_work.h).
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "base/folder.h"
-#include "base/sandbox.h"
-#include "tools/arguments.h"
-#include "tools/compile_trace.h"
-#include "tools/sandboxed_work.h"
-#include "tools/tool.h"
-#include "tools/whole_file.h"
+#include "base/file/folder.h"
+#include "base/process/sandbox.h"
+#include "tools/common/arguments.h"
+#include "tools/common/sandboxed_work.h"
+#include "tools/common/tool.h"
+#include "tools/common/whole_file.h"
+#include "tools/program/compile_trace.h"
 
 #define PROGRAM "lapilli-compile"
 

@@ -2,7 +2,8 @@
 /*
  * lapilli-compress: rewrites a trace to make it smaller.
  *
- * A child process does the work in a sandbox, with the new file open and no other rights (tools/sandboxed_work.h).
+ * A child process does the work in a sandbox, with the new file open and no other rights
+ * (tools/common/sandboxed_work.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/sandbox.h"
-#include "tools/calls.h"
-#include "tools/progress.h"
-#include "tools/sandboxed_work.h"
-#include "tools/tool.h"
-#include "tools/whole_file.h"
-#include "trace/reader.h"
+#include "base/process/sandbox.h"
+#include "tools/common/calls.h"
+#include "tools/common/progress.h"
+#include "tools/common/sandboxed_work.h"
+#include "tools/common/tool.h"
+#include "tools/common/whole_file.h"
+#include "trace/crash/tail.h"
+#include "trace/read/reader.h"
 #include "trace/rewrite.h"
-#include "trace/tail.h"
 
 #define PROGRAM "lapilli-compress"
 

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/frames.h"
-#include "tools/tool.h"
-#include "trace/command.h"
-#include "trace/exchange.h"
-#include "trace/send.h"
+#include "tools/common/tool.h"
+#include "trace/send/command.h"
+#include "trace/send/exchange.h"
+#include "trace/send/send.h"
 
 #define PROGRAM        "lapilli-control"
 #define MOST_PROCESSES 64u

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/calls.h"
-#include "tools/tool.h"
+#include "tools/common/calls.h"
+#include "tools/common/tool.h"
 #include "vm/program_file.h"
 #include "vm/text.h"
 #include "vm/verify.h"

@@ -2,8 +2,8 @@
 /*
  * lapilli-export: makes a folder with a replay program and all that plays it (docs/vm.md).
  *
- * A child process reads the trace in a sandbox, with a file open and no other rights (tools/sandboxed_work.h). Only
- * then the folder is made. Of what the trace says, its program's name alone comes into the README, with escapes.
+ * A child process reads the trace in a sandbox, with a file open and no other rights (tools/common/sandboxed_work.h).
+ * Only then the folder is made. Of what the trace says, its program's name alone comes into the README, with escapes.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -16,15 +16,15 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/sandbox.h"
+#include "base/process/sandbox.h"
 #include "base/version.h"
-#include "tools/arguments.h"
-#include "tools/compile_trace.h"
-#include "tools/sandboxed_work.h"
-#include "tools/shared_libraries.h"
-#include "tools/text.h"
-#include "tools/tool.h"
-#include "tools/whole_folder.h"
+#include "tools/common/arguments.h"
+#include "tools/common/sandboxed_work.h"
+#include "tools/common/tool.h"
+#include "tools/common/whole_folder.h"
+#include "tools/program/compile_trace.h"
+#include "tools/program/shared_libraries.h"
+#include "tools/show/text.h"
 #include "vm/program_file.h"
 #include "vm/verify.h"
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/image_at.h"
-#include "tools/tool.h"
+#include "tools/common/tool.h"
+#include "tools/show/image_at.h"
 
 #define PROGRAM "lapilli-image"
 

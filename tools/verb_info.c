@@ -10,18 +10,18 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/signal_name.h"
+#include "base/process/signal_name.h"
 #include "base/utf8.h"
-#include "codegen/support/unchecked.h"
-#include "codegen/support/unseen.h"
 #include "gen_decode.h"
 #include "gen_reflect.h"
 #include "inspector/analysis/trace_analysis.h"
-#include "tools/calls.h"
-#include "tools/progress.h"
-#include "tools/text.h"
-#include "tools/tool.h"
-#include "trace/info.h"
+#include "tools/common/calls.h"
+#include "tools/common/progress.h"
+#include "tools/common/tool.h"
+#include "tools/show/text.h"
+#include "trace/format/info.h"
+#include "vulkan/unchecked.h"
+#include "vulkan/unseen.h"
 
 #define PROGRAM        "lapilli-info"
 #define PROGRESS_CALLS 1024u

@@ -12,8 +12,8 @@
 
 #include "base/utf8.h"
 #include "base/version.h"
+#include "tools/common/tool.h"
 #include "tools/service.h"
-#include "tools/tool.h"
 
 #define PROGRAM      "lapilli-mcp"
 #define CACHE_BYTES  ((size_t)128 << 20)

@@ -7,17 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/new_file.h"
+#include "base/file/new_file.h"
 #include "gen_ids.h"
 #include "inspector/memory/memory_state.h"
-#include "tools/arguments.h"
-#include "tools/calls.h"
-#include "tools/memory_print.h"
-#include "tools/memory_types.h"
-#include "tools/moment.h"
-#include "tools/sandboxed_work.h"
-#include "tools/text.h"
-#include "tools/tool.h"
+#include "tools/common/arguments.h"
+#include "tools/common/calls.h"
+#include "tools/common/sandboxed_work.h"
+#include "tools/common/tool.h"
+#include "tools/show/memory_print.h"
+#include "tools/show/memory_types.h"
+#include "tools/show/moment.h"
+#include "tools/show/text.h"
 
 #define PROGRAM    "lapilli-memory"
 #define SHOWN      ((uint64_t)4096)    /* bytes, where no size is given */

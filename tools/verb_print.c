@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/arguments.h"
-#include "tools/print.h"
+#include "tools/common/arguments.h"
+#include "tools/show/print.h"
 
 #include <inttypes.h>
 #include <stdio_ext.h>
@@ -10,8 +10,8 @@
 
 #include "gen_ids.h"
 #include "inspector/position/find.h"
-#include "tools/progress.h"
-#include "tools/tool.h"
+#include "tools/common/progress.h"
+#include "tools/common/tool.h"
 
 #define PROGRAM "lapilli-print"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lapilli-receive: writes the traces that recorded processes stream. A child process does the work in a sandbox, with
- * the socket open and the folder for the traces; one thread for each connection (tools/serve.h, tools/receive_trace.h).
+ * the socket open and the folder for the traces; one thread for each connection (tools/record/serve.h,
+ * tools/record/receive_trace.h).
  */
 #include <errno.h>
 #include <getopt.h>
@@ -14,14 +15,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/folder.h"
+#include "base/file/folder.h"
 #include "base/pattern.h"
-#include "tools/arguments.h"
-#include "tools/output_name.h"
-#include "tools/receive_trace.h"
-#include "tools/serve.h"
-#include "tools/tool.h"
-#include "trace/listener.h"
+#include "tools/common/arguments.h"
+#include "tools/common/output_name.h"
+#include "tools/common/tool.h"
+#include "tools/record/receive_trace.h"
+#include "tools/record/serve.h"
+#include "trace/receive/listener.h"
 
 #define PROGRAM "lapilli-receive"
 

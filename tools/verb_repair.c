@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/arguments.h"
-#include "tools/finish.h"
-#include "tools/tool.h"
-#include "trace/codec.h"
+#include "tools/common/arguments.h"
+#include "tools/common/tool.h"
+#include "tools/record/finish.h"
+#include "trace/format/codec.h"
 
 #define PROGRAM "lapilli-repair"
 

@@ -2,8 +2,8 @@
 /*
  * lapilli-run: plays replay programs (docs/vm.md), here or on another machine, and plays those of others.
  *
- * Here, too, a process plays the device (tools/run_device.h), so that both ways are one. The owner's side
- * (tools/run_owner.h) is in a sandbox.
+ * Here, too, a process plays the device (tools/program/run_device.h), so that both ways are one. The owner's side
+ * (tools/program/run_owner.h) is in a sandbox.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,13 +20,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/folder.h"
-#include "base/new_file.h"
-#include "tools/run_device.h"
-#include "tools/run_owner.h"
-#include "tools/tool.h"
-#include "trace/listener.h"
-#include "trace/send.h"
+#include "base/file/folder.h"
+#include "base/file/new_file.h"
+#include "tools/common/tool.h"
+#include "tools/program/run_device.h"
+#include "tools/program/run_owner.h"
+#include "trace/receive/listener.h"
+#include "trace/send/send.h"
 
 #define PROGRAM          "lapilli-run"
 #define BATCH_BYTES      ((size_t)16 << 20)

@@ -13,13 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/folder.h"
-#include "base/new_file.h"
+#include "base/file/folder.h"
+#include "base/file/new_file.h"
 #include "server/http.h"
 #include "server/waiting.h"
+#include "tools/common/tool.h"
 #include "tools/service.h"
-#include "tools/tool.h"
-#include "trace/listener.h"
+#include "trace/receive/listener.h"
 
 #define PROGRAM       "lapilli-serve"
 #define USUAL_PORT    "4711"

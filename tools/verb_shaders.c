@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 #include "inspector/position/find.h"
-#include "tools/arguments.h"
-#include "tools/calls.h"
-#include "tools/progress.h"
-#include "tools/sandboxed_work.h"
-#include "tools/shader_text.h"
-#include "tools/shaders_print.h"
-#include "tools/tool.h"
-#include "tools/whole_file.h"
+#include "tools/common/arguments.h"
+#include "tools/common/calls.h"
+#include "tools/common/progress.h"
+#include "tools/common/sandboxed_work.h"
+#include "tools/common/tool.h"
+#include "tools/common/whole_file.h"
+#include "tools/show/shader_text.h"
+#include "tools/show/shaders_print.h"
 
 #define PROGRAM      "lapilli-shaders"
 #define LEAST_DIGITS 4u

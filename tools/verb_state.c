@@ -7,11 +7,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "tools/calls.h"
-#include "tools/moment.h"
-#include "tools/progress.h"
-#include "tools/state_print.h"
-#include "tools/tool.h"
+#include "tools/common/calls.h"
+#include "tools/common/progress.h"
+#include "tools/common/tool.h"
+#include "tools/show/moment.h"
+#include "tools/show/state_print.h"
 
 #define PROGRAM "lapilli-state"
 #define WIDTH   100u /* of a line where there is no terminal */

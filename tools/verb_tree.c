@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lapilli-tree: shows the frames, submits, command buffers, render passes, labels and work of a trace. */
-#include "tools/tree.h"
+#include "tools/show/tree.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "inspector/position/find.h"
-#include "tools/arguments.h"
-#include "tools/calls.h"
-#include "tools/progress.h"
-#include "tools/tool.h"
-#include "trace/reader.h"
+#include "tools/common/arguments.h"
+#include "tools/common/calls.h"
+#include "tools/common/progress.h"
+#include "tools/common/tool.h"
+#include "trace/read/reader.h"
 
 #define PROGRAM     "lapilli-tree"
 #define FRAME_DEPTH 4u /* inside a frame: to the render passes */

@@ -2,7 +2,8 @@
 /*
  * lapilli-trim: writes a part of a trace, with the work it depends on.
  *
- * A child process does the work in a sandbox, with the new file open and no other rights (tools/sandboxed_work.h).
+ * A child process does the work in a sandbox, with the new file open and no other rights
+ * (tools/common/sandboxed_work.h).
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -18,19 +19,19 @@
 #include <unistd.h>
 
 #include "base/frames.h"
-#include "base/sandbox.h"
+#include "base/process/sandbox.h"
 #include "gen_ids.h"
 #include "inspector/analysis/trace_pass.h"
 #include "inspector/position/find.h"
 #include "inspector/slice/cut.h"
 #include "inspector/slice/slice.h"
-#include "tools/calls.h"
-#include "tools/progress.h"
-#include "tools/sandboxed_work.h"
-#include "tools/tool.h"
+#include "tools/common/calls.h"
+#include "tools/common/progress.h"
+#include "tools/common/sandboxed_work.h"
+#include "tools/common/tool.h"
+#include "tools/common/whole_file.h"
 #include "tools/trim_replay.h"
-#include "tools/whole_file.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #define PROGRAM    "lapilli-trim"
 #define LEVEL      12 /* of Zstandard, as in lapilli compress */

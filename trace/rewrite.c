@@ -8,12 +8,12 @@
 
 #include "base/array.h"
 #include "base/map.h"
-#include "trace/bytes.h"
-#include "trace/dictionary.h"
-#include "trace/format.h"
-#include "trace/output.h"
-#include "trace/source.h"
-#include "trace/wire.h"
+#include "trace/format/bytes.h"
+#include "trace/format/dictionary.h"
+#include "trace/format/format.h"
+#include "trace/format/wire.h"
+#include "trace/read/source.h"
+#include "trace/write/output.h"
 
 #define CHUNK_BYTES    ((size_t)1 << 20) /* of what is put together */
 #define GATHERED_BYTES ((size_t)8 << 20) /* in all streams */

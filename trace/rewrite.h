@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "trace/codec.h"
+#include "trace/format/codec.h"
 
 struct lap_rewrite_options {
     const struct lap_codec *packer; /* NULL: nothing is compressed */

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "trace/chunk.h"
-#include "trace/reader.h"
+#include "trace/format/chunk.h"
+#include "trace/read/reader.h"
 #include "trace/rewrite.h"
 
 static enum lap_status differ(const char *what, uint64_t number)

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "trace/bytes.h"
-#include "trace/exchange.h"
+#include "trace/format/bytes.h"
+#include "trace/send/exchange.h"
 
 #define WAIT_MS 60000
 #define STEP    ((size_t)1 << 20)

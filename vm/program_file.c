@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "trace/bytes.h"
-#include "trace/hash.h"
+#include "trace/format/bytes.h"
+#include "trace/format/hash.h"
 #include "vm/resources.h"
 
 #define VERSION        1u

@@ -13,7 +13,7 @@
 #include <zstd.h>
 
 #include "base/array.h"
-#include "trace/hash.h"
+#include "trace/format/hash.h"
 
 #define LEVEL       9
 #define NAME_BYTES  33u /* of a hash, with the zero */

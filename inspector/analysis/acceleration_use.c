@@ -6,9 +6,9 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "codegen/support/chain.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
+#include "vulkan/chain.h"
 
 #define ARENA_BYTES ((size_t)1 << 30)
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/spirv.h"
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
+#include "vulkan/shader/spirv.h"
+#include "vulkan/walk.h"
 
 struct feature_use_part {
     struct feature_use found;
@@ -25,7 +25,7 @@ struct feature_use_part {
     bool secondary, in_pass;       /* of the command buffer whose block is visited */
 };
 
-/* One walk through a command. It does not use codegen/support/walk.h, which visits every member: most members of most
+/* One walk through a command. It does not use vulkan/walk.h, which visits every member: most members of most
  * commands are no evidence of a use, so this walk skips them. */
 struct look {
     struct feature_use_part *part;

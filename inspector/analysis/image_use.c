@@ -5,10 +5,10 @@
 
 #include "base/array.h"
 #include "base/map.h"
-#include "codegen/support/modifier.h"
-#include "codegen/support/pixels.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
+#include "vulkan/modifier.h"
+#include "vulkan/texel/pixels.h"
 
 struct image_use_part {
     struct image_uses found;

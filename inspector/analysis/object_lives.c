@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_reflect.h"
+#include "vulkan/walk.h"
 
 #define MOST_HOLES  (1u << 20) /* the bound of a replay */
 #define MOST_MADE   16u        /* average number of objects of a type per packet */

@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <vulkan/vulkan_core.h>
 
-#include "codegen/support/queue_kinds.h"
 #include "inspector/analysis/trace_pass.h"
+#include "vulkan/queue_kinds.h"
 
 #define QUEUE_USE_FAMILIES 32u
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspector/analysis/shader_places.h"
 
-#include "codegen/support/chain.h"
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_reflect.h"
+#include "vulkan/chain.h"
+#include "vulkan/walk.h"
 
 const uint16_t shader_places_commands[] = {GEN_vkCreateShaderModule,
                                            GEN_vkCreateGraphicsPipelines,

@@ -18,7 +18,7 @@
 #include "inspector/analysis/queue_use.h"
 #include "inspector/analysis/trace_pass.h"
 #include "inspector/analysis/trace_positions.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 enum trace_analysis_part {
     TRACE_ANALYSIS_FEATURES = 1,

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/block.h"
-#include "codegen/support/dictionary.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
+#include "vulkan/block.h"
+#include "vulkan/dictionary.h"
 
 #define ARENA_BYTES  ((size_t)1 << 30) /* decoded structures are a few times larger than their encoding */
 #define PACKET_BYTES 64u               /* overhead of a packet beside its body */

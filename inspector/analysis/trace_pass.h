@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "trace/reader.h"
-#include "trace/wire.h"
+#include "trace/format/wire.h"
+#include "trace/read/reader.h"
 
 #define TRACE_PASS_VISITORS 16u
 

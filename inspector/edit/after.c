@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/texels.h"
 #include "gen_decode.h"
 #include "gen_encode.h"
 #include "gen_encode_block.h"
@@ -18,6 +17,7 @@
 #include "inspector/position/held.h"
 #include "inspector/state/attachments.h"
 #include "inspector/state/bound_walk.h"
+#include "vulkan/texel/texels.h"
 
 #define MOST_LAYERS 64u /* of an attachment */
 

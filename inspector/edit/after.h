@@ -14,8 +14,8 @@
 #include "base/status.h"
 #include "inspector/position/position.h"
 #include "inspector/state/picture_list.h"
-#include "trace/edits.h"
-#include "trace/reader.h"
+#include "trace/read/edits.h"
+#include "trace/read/reader.h"
 
 struct after_result {
     struct position position; /* of the command */

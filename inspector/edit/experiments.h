@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * experiments: what a user wants to be different from the trace. All of it becomes edits (trace/edits.h) before
+ * experiments: what a user wants to be different from the trace. All of it becomes edits (trace/read/edits.h) before
  * anything plays, so a replay sees an ordinary trace. One thread.
  */
 #ifndef LAP_INSPECTOR_EXPERIMENTS_H
@@ -15,8 +15,8 @@
 #include "inspector/edit/replace_shader.h"
 #include "inspector/position/position.h"
 #include "inspector/state/picture_list.h"
-#include "trace/edits.h"
-#include "trace/reader.h"
+#include "trace/read/edits.h"
+#include "trace/read/reader.h"
 
 struct edit_positions {
     struct position *at;

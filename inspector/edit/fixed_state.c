@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspector/edit/fixed_state.h"
 
-#include "codegen/support/chain.h"
 #include "gen_decode.h"
 #include "inspector/edit/rewrite.h"
+#include "vulkan/chain.h"
 
 /* What decoders gave may change. */
 #define CHANGEABLE(type, pointer) ((type *)(uintptr_t)(pointer))

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "trace/edits.h"
-#include "trace/reader.h"
+#include "trace/read/edits.h"
+#include "trace/read/reader.h"
 
 struct fixed_state_result {
     uint64_t pipelines; /* that changed */

@@ -13,8 +13,8 @@
 
 #include "base/status.h"
 #include "inspector/position/position.h"
-#include "trace/edits.h"
-#include "trace/reader.h"
+#include "trace/read/edits.h"
+#include "trace/read/reader.h"
 
 struct leave_out_options {
     const struct position *skip; /* draws, dispatches, ray traces and transfers; or places: all of these in there. A

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Gives each fragment entry point of a module a new function, which stores constants to the outputs and returns. What
  * was there before stays in the module, and nothing calls it. */
-#include "codegen/support/spirv.h"
 #include "inspector/edit/shader_code.h"
 #include "inspector/edit/spirv.h"
+#include "vulkan/shader/spirv.h"
 
 struct patch {
     struct spirv spirv;

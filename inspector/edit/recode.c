@@ -5,11 +5,11 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "codegen/support/conditions.h"
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_recode.h"
 #include "gen_reflect.h"
+#include "vulkan/conditions.h"
+#include "vulkan/walk.h"
 
 static void latch(struct recode *recode, enum lap_status status)
 {

@@ -14,10 +14,10 @@
 #include "base/map.h"
 #include "base/object.h"
 #include "base/status.h"
-#include "codegen/support/dictionary.h"
 #include "gen_ids.h"
-#include "trace/edits.h"
-#include "trace/wire.h"
+#include "trace/format/wire.h"
+#include "trace/read/edits.h"
+#include "vulkan/dictionary.h"
 
 struct recode_blob {
     const uint8_t *data; /* of the reader */

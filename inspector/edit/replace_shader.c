@@ -9,7 +9,7 @@
 
 #include "inspector/edit/shader_fit.h"
 #include "inspector/edit/spirv.h"
-#include "trace/hash.h"
+#include "trace/format/hash.h"
 
 #define ARENA_BYTES       ((size_t)1 << 30)
 #define MOST_CAPABILITIES 8192u

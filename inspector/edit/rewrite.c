@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "codegen/support/block.h"
 #include "gen_decode.h"
 #include "inspector/edit/recode.h"
+#include "vulkan/block.h"
 
 #define ARENA_BYTES ((size_t)1 << 30)
 

@@ -14,8 +14,8 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "trace/edits.h"
-#include "trace/reader.h"
+#include "trace/read/edits.h"
+#include "trace/read/reader.h"
 
 struct rewrite_call {
     uint32_t command; /* enum gen_command */

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/block.h"
 #include "gen_decode.h"
 #include "gen_renamed.h"
+#include "vulkan/block.h"
 
 void scopes_finish(struct scopes *scopes)
 {

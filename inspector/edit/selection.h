@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "inspector/position/position.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct selected {
     struct position position; /* never of_packet */

@@ -11,8 +11,8 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "trace/edits.h"
-#include "trace/reader.h"
+#include "trace/read/edits.h"
+#include "trace/read/reader.h"
 
 /* Sees some code; gives other code for it, which the arena may hold, or leaves *words and *bytes as they are. */
 typedef enum lap_status (*shader_code_fn)(void *user, struct lap_arena *arena, const uint32_t **words, size_t *bytes);

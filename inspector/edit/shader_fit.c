@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "codegen/support/spirv.h"
-#include "trace/hash.h"
+#include "trace/format/hash.h"
+#include "vulkan/shader/spirv.h"
 
 #define MOST_DEPTH 16u /* of types within types */
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "codegen/support/spirv.h"
+#include "vulkan/shader/spirv.h"
 
 #define MAGIC      0x07230203u
 #define MOST_BOUND 0x400000u /* the specification's limit */

@@ -16,7 +16,7 @@
 #include "inspector/edit/recordings.h"
 #include "inspector/position/blocks.h"
 #include "inspector/position/packet.h"
-#include "trace/edits.h"
+#include "trace/read/edits.h"
 
 struct twins {
     const struct recordings *recordings;

@@ -3,8 +3,6 @@
  * command may write is the device's from there on. */
 #include <string.h>
 
-#include "codegen/support/chain.h"
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_effects.h"
 #include "gen_ids.h"
@@ -13,6 +11,8 @@
 #include "inspector/memory/memory_internal.h"
 #include "inspector/state/attachments.h"
 #include "inspector/state/reached.h"
+#include "vulkan/chain.h"
+#include "vulkan/walk.h"
 
 #define MOST_ELEMENTS 4096u /* descriptors of a binding that shaders may store to; more: all memory may be written */
 

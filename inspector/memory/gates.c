@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/chain.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
+#include "vulkan/chain.h"
 
 static enum lap_status put(struct gates *g, struct lap_map *map, uint64_t object, uint64_t value)
 {

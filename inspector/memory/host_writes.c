@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the host writes, as far as packets have it. */
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "gen_reflect.h"
 #include "gen_renamed.h"
 #include "inspector/memory/memory_internal.h"
+#include "vulkan/walk.h"
 
 static struct memory_event *host_event(struct memory_state *m, const struct trace_call *call)
 {

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/chain.h"
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "gen_reflect.h"
 #include "gen_renamed.h"
 #include "inspector/memory/memory_internal.h"
+#include "vulkan/chain.h"
+#include "vulkan/walk.h"
 
 #define MOST_LAYERS 4096u
 #define MOST_TEXELS 65536u              /* of an image in each direction */

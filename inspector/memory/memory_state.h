@@ -19,11 +19,11 @@
 #include <vulkan/vulkan_core.h>
 
 #include "base/status.h"
-#include "codegen/support/texels.h"
 #include "inspector/analysis/trace_pass.h"
 #include "inspector/memory/store.h"
 #include "inspector/position/position.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
+#include "vulkan/texel/texels.h"
 
 struct memory_state;
 

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "inspector/position/position.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #define POSITION_MOST_PLACES 8u /* (POSITION_MOST_NUMBERS - 2) / 2 */
 

@@ -11,9 +11,9 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "codegen/support/block.h"
-#include "codegen/support/dictionary.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
+#include "vulkan/block.h"
+#include "vulkan/dictionary.h"
 
 struct position_packet {
     struct lap_reader *reader;

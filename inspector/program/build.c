@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/block.h"
-#include "codegen/support/pointers.h"
 #include "gen_decode.h"
 #include "gen_reflect.h"
 #include "inspector/edit/recode.h"
 #include "inspector/program/signature.h"
-#include "trace/hash.h"
+#include "trace/format/hash.h"
+#include "vulkan/block.h"
+#include "vulkan/pointers.h"
 
 #define ARENA_BYTES ((size_t)1 << 30)
 #define ALIGNMENT   16u

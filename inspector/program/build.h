@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 #include "vm/program.h"
 #include "vm/program_file.h"
 

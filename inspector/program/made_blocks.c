@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "trace/hash.h"
+#include "trace/format/hash.h"
 
 #define BYTES_MAX (UINT64_C(4) << 30)
 

@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/block.h"
-#include "codegen/support/pointers.h"
 #include "gen_decode.h"
 #include "gen_reflect.h"
 #include "inspector/edit/recode.h"
 #include "inspector/program/made_blocks.h"
 #include "inspector/program/signature.h"
-#include "trace/bytes.h"
+#include "trace/format/bytes.h"
 #include "vm/machine.h"
+#include "vulkan/block.h"
+#include "vulkan/pointers.h"
 
 #define CHECKS_COMMAND UINT32_MAX                   /* lapilliChecks, which is none */
 #define BYTES_MAX      ((size_t)LAP_BLOB_MAX_BYTES) /* of a call, and of a command buffer */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packets: what a replay program calls, as the packets of a trace (trace/packet_maker.h), so that all that plays and
- * looks at traces plays programs. A call is checked as a packet of a file is: nothing that it points to is read
+ * packets: what a replay program calls, as the packets of a trace (trace/read/packet_maker.h), so that all that plays
+ * and looks at traces plays programs. A call is checked as a packet of a file is: nothing that it points to is read
  * outside of the program's memory, and the decoders see its bytes.
  *
  * The commands between vkBeginCommandBuffer and vkEndCommandBuffer become one block.
@@ -10,7 +10,7 @@
 #define LAP_INSPECTOR_PACKETS_H
 
 #include "base/status.h"
-#include "trace/packet_maker.h"
+#include "trace/read/packet_maker.h"
 #include "vm/program.h"
 
 /* Bytes of resources, by their numbers in the program. */

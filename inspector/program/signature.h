@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "codegen/support/reflect.h"
 #include "vm/program.h"
+#include "vulkan/reflect.h"
 
 /* The APIs of a CALL (docs/vm.md). */
 enum program_api {

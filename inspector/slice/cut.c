@@ -10,16 +10,16 @@
 
 #include "base/arena.h"
 #include "base/array.h"
-#include "codegen/support/block.h"
-#include "codegen/support/dictionary.h"
 #include "gen_decode.h"
 #include "gen_effects.h"
 #include "gen_encode_block.h"
 #include "inspector/slice/cut_contents.h"
 #include "inspector/slice/cut_draw.h"
 #include "inspector/slice/slice.h"
-#include "trace/info.h"
-#include "trace/writer.h"
+#include "trace/format/info.h"
+#include "trace/write/writer.h"
+#include "vulkan/block.h"
+#include "vulkan/dictionary.h"
 
 #define ARENA_BYTES ((size_t)1 << 30)
 #define MOST_HOLES  UINT64_C(900000) /* less than a replay accepts */

@@ -12,8 +12,8 @@
 #include "base/status.h"
 #include "gen_ids.h"
 #include "inspector/position/find.h"
-#include "trace/codec.h"
-#include "trace/reader.h"
+#include "trace/format/codec.h"
+#include "trace/read/reader.h"
 
 struct contents_file; /* inspector/state/contents.h */
 

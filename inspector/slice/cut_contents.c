@@ -6,8 +6,8 @@
 
 #include "base/map.h"
 #include "base/object.h"
-#include "codegen/support/texels.h"
 #include "gen_encode_block.h"
+#include "vulkan/texel/texels.h"
 
 #define PIECE_BYTES ((size_t)4 << 20) /* of a buffer or an image, in one packet */
 

@@ -8,9 +8,9 @@
 #ifndef LAP_INSPECTOR_SLICE_CUT_CONTENTS_H
 #define LAP_INSPECTOR_SLICE_CUT_CONTENTS_H
 
-#include "codegen/support/dictionary.h"
 #include "inspector/slice/slice.h"
-#include "trace/writer.h"
+#include "trace/write/writer.h"
+#include "vulkan/dictionary.h"
 
 /* Command buffers that are recorded again (slice_records_again). */
 struct cut_again {

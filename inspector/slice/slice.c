@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_reflect.h"
 #include "inspector/slice/cut_draw.h"
 #include "inspector/slice/slice_internal.h"
+#include "vulkan/walk.h"
 
 #define MOST_PACKETS (UINT64_C(1) << 29)
 #define STEP_BYTES   (UINT64_C(1) << 20) /* of packets, between two reports of progress */

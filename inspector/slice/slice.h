@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "inspector/position/find.h"
 #include "inspector/state/contents.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct slice;
 

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_effects.h"
 #include "gen_reflect.h"
 #include "gen_renamed.h"
 #include "inspector/slice/slice_internal.h"
+#include "vulkan/walk.h"
 
 /* ---- accesses ---- */
 

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/chain.h"
-#include "codegen/support/texels.h"
 #include "gen_decode.h"
 #include "gen_reflect.h"
 #include "inspector/slice/slice_internal.h"
+#include "vulkan/chain.h"
+#include "vulkan/texel/texels.h"
 
 #define MOST_HOLES (1u << 20)
 #define MOST_MADE  16u /* average number of objects of a type per packet */

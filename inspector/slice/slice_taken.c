@@ -3,8 +3,8 @@
  * not stay. A tree of objects that share contents is taken as a whole, or stays as a whole. */
 #include <stdlib.h>
 
-#include "codegen/support/texels.h"
 #include "inspector/slice/slice_internal.h"
+#include "vulkan/texel/texels.h"
 
 #define SEVERAL      UINT32_MAX
 #define MOST_QUERIES (1u << 16) /* of a pool */

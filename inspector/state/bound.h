@@ -16,8 +16,8 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "codegen/support/block.h"
 #include "inspector/state/creation_facts.h"
+#include "vulkan/block.h"
 
 #define BOUND_MOST_SLOTS 65536u /* numbers of sets and bindings, bytes of push constants */
 #define BOUND_MOST_HELD  4096u  /* settings, pushes, queries: their lists are searched by each command */

@@ -13,7 +13,7 @@
 #include "inspector/position/position.h"
 #include "inspector/state/bound.h"
 #include "inspector/state/descriptors.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct bound_visit { /* valid during the visit */
     struct position position;

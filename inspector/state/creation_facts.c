@@ -5,11 +5,11 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "codegen/support/chain.h"
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "gen_renamed.h"
+#include "vulkan/chain.h"
+#include "vulkan/walk.h"
 
 enum { PIPELINES, PIPELINE_LAYOUTS, SET_LAYOUTS, VIEWS, FRAMEBUFFERS, RENDER_PASSES };
 

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/chain.h"
-#include "codegen/support/conditions.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "gen_renamed.h"
+#include "vulkan/chain.h"
+#include "vulkan/conditions.h"
 
 #define PAGE_SLOTS  64u
 #define MOST_BYTES  ((uint64_t)4 << 30)  /* of all sets */

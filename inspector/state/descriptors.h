@@ -12,8 +12,8 @@
 #include <vulkan/vulkan_core.h>
 
 #include "base/map.h"
-#include "codegen/support/set_layout.h"
 #include "inspector/analysis/trace_pass.h"
+#include "vulkan/set_layout.h"
 
 /* One descriptor. Objects by their numbers in the trace; 0: VK_NULL_HANDLE, or none of this type. */
 struct descriptor {
@@ -56,7 +56,7 @@ const struct descriptor_set *descriptors_of(const struct descriptors *descriptor
 
 const struct lap_set_layout *descriptor_set_layout(const struct descriptor_set *set);
 uint64_t descriptor_set_layout_index(const struct descriptor_set *set); /* VkDescriptorSetLayout */
-/* Slots: codegen/support/set_layout.h. Fewer than the layout's where the last binding has a variable count. */
+/* Slots: vulkan/set_layout.h. Fewer than the layout's where the last binding has a variable count. */
 uint32_t descriptor_set_slots(const struct descriptor_set *set);
 /* False: it was never written, and has no immutable sampler. */
 bool descriptor_get(const struct descriptor_set *set, uint32_t slot, struct descriptor *out);

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "codegen/support/walk.h"
 #include "gen_reflect.h"
+#include "vulkan/walk.h"
 
 #define VALUE_PREFIX "VK_DYNAMIC_STATE_"
 #define SET_PREFIX   "vkCmdSet"

@@ -6,13 +6,13 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "codegen/support/chain.h"
-#include "codegen/support/texels.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "gen_renamed.h"
 #include "inspector/position/held.h"
 #include "inspector/state/submit_steps.h"
+#include "vulkan/chain.h"
+#include "vulkan/texel/texels.h"
 
 #define ARENA_BYTES       ((size_t)1 << 30)
 #define MOST_SUBRESOURCES (1u << 16) /* of an image; more than devices have */

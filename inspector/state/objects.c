@@ -6,11 +6,11 @@
 
 #include "base/arena.h"
 #include "base/array.h"
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_effects.h"
 #include "gen_reflect.h"
 #include "gen_renamed.h"
+#include "vulkan/walk.h"
 
 #define ARENA_BYTES ((size_t)1 << 30) /* of bindings */
 #define STEP_BYTES  ((uint64_t)1 << 20)

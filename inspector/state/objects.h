@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "gen_ids.h"
 #include "inspector/analysis/object_lives.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 /* What calls do to an object that lives (codegen/effects.toml). */
 enum state_change {

@@ -13,7 +13,7 @@
 #include "inspector/analysis/object_lives.h"
 #include "inspector/analysis/shader_places.h"
 #include "inspector/analysis/trace_pass.h"
-#include "trace/hash.h"
+#include "trace/format/hash.h"
 
 #define ARENA_BYTES ((size_t)1 << 30)
 #define STEP_BYTES  ((uint64_t)1 << 20)

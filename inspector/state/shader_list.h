@@ -12,7 +12,7 @@
 #include <vulkan/vulkan.h>
 
 #include "base/status.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct shader_constant { /* of a specialization */
     uint32_t id, bytes;  /* bytes: up to 8 */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspector/state/shader_stores.h"
 
-#include "codegen/support/chain.h"
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "gen_reflect.h"
+#include "vulkan/chain.h"
+#include "vulkan/walk.h"
 
 const uint16_t shader_stores_commands[] = {GEN_vkCreateShaderModule,
                                            GEN_vkCreateGraphicsPipelines,

@@ -9,9 +9,9 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "codegen/support/spirv.h"
 #include "inspector/analysis/trace_pass.h"
 #include "inspector/state/bound.h"
+#include "vulkan/shader/spirv.h"
 
 struct shader_stores {
     struct lap_map modules, pipelines, objects; /* struct lap_spirv_access, by number in the trace */

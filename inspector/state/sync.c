@@ -6,12 +6,12 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/map.h"
-#include "codegen/support/chain.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "gen_renamed.h"
 #include "inspector/state/submit_steps.h"
 #include "inspector/state/sync_change.h"
+#include "vulkan/chain.h"
 
 #define ARENA_BYTES  ((size_t)1 << 30)
 #define MOST_QUERIES (1u << 20) /* of a pool */

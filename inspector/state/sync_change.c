@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspector/state/sync_change.h"
 
-#include "codegen/support/chain.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "gen_renamed.h"
+#include "vulkan/chain.h"
 
 /* ---- views ---- */
 

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_effects.h"
 #include "gen_reflect.h"
 #include "inspector/state/bound_walk.h"
+#include "vulkan/walk.h"
 
 #define LARGE_ARRAY 64u /* descriptors of a binding */
 #define MOST_PUSHED 4096u

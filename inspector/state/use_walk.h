@@ -14,7 +14,7 @@
 #include "inspector/position/position.h"
 #include "inspector/state/attachments.h"
 #include "inspector/state/reached.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 enum use_access {
     USE_NAMED, /* it touches no contents, or the object has none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/command/attachment.h"
-#include "codegen/support/chain.h"
+#include "vulkan/chain.h"
 
 #include <stdlib.h>
 

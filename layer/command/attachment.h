@@ -6,8 +6,8 @@
 #ifndef LAP_LAYER_ATTACHMENT_H
 #define LAP_LAYER_ATTACHMENT_H
 
-#include "codegen/support/conditions.h"
 #include "layer/command/touched.h"
+#include "vulkan/conditions.h"
 
 /* The effect of a render pass on one of its attachments. */
 struct layer_attachment {

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/conditions.h"
 #include "gen_encode_block.h"
 #include "gen_layer.h"
 #include "layer/command/touched.h"
 #include "layer/core/keeper.h"
 #include "layer/core/records.h"
+#include "vulkan/conditions.h"
 
 /* Back to the initial state; keeps memory. */
 static void reset(struct layer_cmdbuf *cb)

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "codegen/support/texels.h"
 #include "gen_layer.h"
 #include "layer/core/records.h"
 #include "layer/memory/sparse_places.h"
+#include "vulkan/texel/texels.h"
 
 /* ---- steps ---- */
 

@@ -58,7 +58,7 @@ void layer_image_steps_apply(struct layer_device *dev, const struct layer_cmdbuf
 /* Shaders store through a view of the image in the current submit. Under dev->submit_mutex. */
 void layer_image_stored(struct layer_image *image, const struct layer_view_range *view);
 
-/* The host changed the layout of the image, or wrote a region of it, without commands (layer/host_copy.c). */
+/* The host changed the layout of the image, or wrote a region of it, without commands (layer/entry/host_copy.c). */
 void layer_image_host_layout(struct layer_device *dev, VkImage image, const VkImageSubresourceRange *range,
                              VkImageLayout layout);
 void layer_image_host_wrote(struct layer_device *dev, VkImage image, const VkImageSubresourceLayers *where,

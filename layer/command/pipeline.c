@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/chain.h"
-#include "codegen/support/conditions.h"
 #include "gen_layer.h"
 #include "layer/command/shader_access.h"
 #include "layer/command/touched.h"
 #include "layer/core/records.h"
 #include "layer/memory/capture_address.h"
 #include "layer/shader/code.h"
+#include "vulkan/chain.h"
+#include "vulkan/conditions.h"
 
 void layer_shader_module_finish(struct lap_object *object)
 {

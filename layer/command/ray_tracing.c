@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/chain.h"
-#include "codegen/support/ray_groups.h"
 #include "gen_layer.h"
 #include "layer/command/shader_access.h"
 #include "layer/command/touched.h"
 #include "layer/shader/stages.h"
+#include "vulkan/chain.h"
+#include "vulkan/shader/ray_groups.h"
 
 /* ---- pipelines ---- */
 

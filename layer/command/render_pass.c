@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * render passes: the attachments of each subpass, since pipelines ignore state for attachments that their subpass
- * lacks, and an ignored pointer must not be followed (codegen/support/conditions.h); and the writes to each attachment
+ * lacks, and an ignored pointer must not be followed (vulkan/conditions.h); and the writes to each attachment
  * (attachment.h).
  */
 #include <stdlib.h>
 
-#include "codegen/support/chain.h"
 #include "gen_layer.h"
 #include "layer/command/attachment.h"
 #include "layer/core/records.h"
+#include "vulkan/chain.h"
 
 void layer_render_pass_finish(struct lap_object *object)
 {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/conditions.h"
 #include "gen_layer.h"
 #include "layer/command/build_inputs.h"
 #include "layer/command/cmdbuf_parts.h"
@@ -13,6 +12,7 @@
 #include "layer/command/image_state.h"
 #include "layer/command/progress_query.h"
 #include "layer/command/shader_access.h"
+#include "vulkan/conditions.h"
 
 /* ---- resources ---- */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory that copies, blits, resolves and clears name. */
-#include "codegen/support/chain.h"
 #include "gen_layer.h"
 #include "layer/command/image_region.h"
 #include "layer/command/image_state.h"
 #include "layer/core/records.h"
 #include "layer/image/format_utils.h"
+#include "vulkan/chain.h"
 
 #define WHOLE UINT64_MAX
 

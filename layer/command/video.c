@@ -2,12 +2,12 @@
 /* video: the memory that video decode and encode commands touch. A decoded picture is the same on every device.
  * Reference pictures that a device keeps, and the output of an encoder, depend on the device, so `capture --verify`
  * leaves them out. */
-#include "codegen/support/chain.h"
-#include "codegen/support/conditions.h"
 #include "gen_layer.h"
 #include "layer/command/image_region.h"
 #include "layer/command/image_state.h"
 #include "layer/core/records.h"
+#include "vulkan/chain.h"
+#include "vulkan/conditions.h"
 
 static const struct layer_image_view *view_of(struct layer_cmdbuf *cb, const VkVideoPictureResourceInfoKHR *picture)
 {

@@ -11,12 +11,12 @@
 #include <vulkan/vulkan.h>
 
 #include "base/object.h"
-#include "codegen/support/spirv.h"
 #include "gen_ids.h"
 #include "gen_memo.h"
 #include "layer/core/device_record.h"
 #include "layer/core/notes.h"
-#include "trace/wire.h"
+#include "trace/format/wire.h"
+#include "vulkan/shader/spirv.h"
 
 struct layer_code; /* layer/shader/code.h */
 struct layer_origin;
@@ -101,7 +101,7 @@ struct layer_pipeline {
     struct lap_object object;
     struct lap_spirv_access *access; /* of all its stages */
     uint32_t group_count;            /* of ray tracing, with those of its libraries */
-    uint8_t *group_shaders;          /* codegen/support/ray_groups.h; of each group */
+    uint8_t *group_shaders;          /* vulkan/shader/ray_groups.h; of each group */
     struct layer_origin *origin;     /* NULL unless its data is captured (VK_KHR_pipeline_binary) */
 };
 

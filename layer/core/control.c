@@ -10,12 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file/own_file.h"
 #include "base/frames.h"
-#include "base/own_file.h"
 #include "layer/core/layer.h"
-#include "trace/command.h"
-#include "trace/exchange.h"
-#include "trace/send.h"
+#include "trace/send/command.h"
+#include "trace/send/exchange.h"
+#include "trace/send/send.h"
 
 #define STACK_BYTES    ((size_t)256 << 10)
 #define EXCHANGE_MS    10000

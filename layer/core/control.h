@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control: commands (trace/command.h) from the receiver of a streamed trace, or from the address in options.h, control.
- * A thread of the layer reads them from a separate connection: a trace's connection may be full while its receiver is
- * slow, and ends with the file. No thread of the program waits for the control thread.
+ * control: commands (trace/send/command.h) from the receiver of a streamed trace, or from the address in options.h,
+ * control. A thread of the layer reads them from a separate connection: a trace's connection may be full while its
+ * receiver is slow, and ends with the file. No thread of the program waits for the control thread.
  */
 #ifndef LAP_LAYER_CORE_CONTROL_H
 #define LAP_LAYER_CORE_CONTROL_H

@@ -66,7 +66,7 @@ void layer_describe_process(void)
     layer_describe_text(&description, NULL, "layer_version", LAPILLI_VERSION);
     layer_describe_text(&description, NULL, "registry", GEN_REGISTRY_VERSION);
     layer_describe_flag(&description, NULL, "verify", layer.options.verify);
-    layer_describe_number(&description, NULL, "mappings_compared", 0); /* until layer/device.c knows of one */
+    layer_describe_number(&description, NULL, "mappings_compared", 0); /* until layer/entry/device.c knows of one */
     layer_describe_flag(&description, NULL, "verify_all", layer.options.verify_all);
     layer_describe_flag(&description, NULL, "verify_bytes", layer.options.verify_bytes);
     layer_describe_flag(&description, NULL, "image_formats", true);       /* each is noted: layer_note_image_format */

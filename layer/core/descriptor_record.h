@@ -11,13 +11,13 @@
 #include <vulkan/vulkan.h>
 
 #include "base/object.h"
-#include "codegen/support/set_layout.h"
 #include "gen_ids.h"
 #include "layer/core/resource_record.h"
+#include "vulkan/set_layout.h"
 
 struct layer_set_layout {
     struct lap_object object;
-    struct lap_set_layout *data; /* codegen/support/set_layout.h; NULL when out of memory */
+    struct lap_set_layout *data; /* vulkan/set_layout.h; NULL when out of memory */
 };
 
 /* Memory that a descriptor names. Not a pointer, since the resource may be destroyed before the set is used again. */

@@ -12,15 +12,15 @@
 #include <vulkan/vulkan.h>
 
 #include "base/object.h"
-#include "codegen/support/descriptor_places.h"
 #include "gen_dispatch.h"
 #include "gen_ids.h"
 #include "layer/core/touched_record.h"
 #include "memtrack/memtrack.h"
 #include "memtrack/virtual_types.h"
+#include "vulkan/descriptor_places.h"
 
 struct layer_instance;
-struct lap_readback; /* codegen/support/readback.h */
+struct lap_readback; /* vulkan/readback.h */
 
 struct layer_physical_device {
     struct lap_object object;

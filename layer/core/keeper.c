@@ -10,14 +10,14 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "base/object.h"
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_encode.h"
 #include "gen_reflect.h"
 #include "gen_renamed.h"
 #include "layer/core/thread.h"
-#include "trace/format.h"
-#include "trace/hash.h"
+#include "trace/format/format.h"
+#include "trace/format/hash.h"
+#include "vulkan/walk.h"
 
 #define MOST_INFOS  4096u             /* different ones */
 #define ARENA_BYTES ((size_t)1 << 30) /* as for readers */

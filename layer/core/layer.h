@@ -28,7 +28,7 @@
 #include "layer/core/notes.h"
 #include "layer/core/options.h"
 #include "layer/core/resource_record.h"
-#include "trace/writer.h"
+#include "trace/write/writer.h"
 
 #define LAYER_FORMAT_WORDS 3u /* core formats but those of planes, in words of 64 */
 
@@ -189,7 +189,7 @@ void layer_recording_is_used(void);
 /* In the child of a fork: drops the parent's file. The next vkCreateInstance opens a file for the child. */
 void layer_recording_forked(void);
 
-/* Counters of the file, if there is one (trace/writer.h), from any thread with no packet open. */
+/* Counters of the file, if there is one (trace/write/writer.h), from any thread with no packet open. */
 void layer_count(enum lap_counter counter, uint64_t add);
 void layer_note_ticket(enum lap_counter counter);
 

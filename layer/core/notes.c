@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "trace/bytes.h"
-#include "trace/writer.h"
+#include "trace/format/bytes.h"
+#include "trace/write/writer.h"
 
 _Static_assert(LAYER_NOTE_BODY_BYTES >= sizeof(((struct lap_note_thread *)0)->call), "what fits a note");
 

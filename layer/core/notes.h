@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * notes: writes the program's calls into the mapped part of the tail file before they are made (trace/notes.h), so that
- * a reader finds the calls in flight however the process ends. A call is encoded into its thread's place. A command of
- * a command buffer is copied from its block into the command buffer's place.
+ * notes: writes the program's calls into the mapped part of the tail file before they are made (trace/crash/notes.h),
+ * so that a reader finds the calls in flight however the process ends. A call is encoded into its thread's place. A
+ * command of a command buffer is copied from its block into the command buffer's place.
  *
  * A store to a mapping raises SIGBUS once the file was truncated. The handler (crash.h) then maps private memory there,
  * and the store is repeated. So notes are written only while that handler is installed, and a thread that blocks SIGBUS
@@ -23,8 +23,8 @@
 
 #include "gen_ids.h"
 #include "layer/core/thread.h"
-#include "trace/notes.h"
-#include "trace/wire.h"
+#include "trace/crash/notes.h"
+#include "trace/format/wire.h"
 
 struct lap_writer;
 

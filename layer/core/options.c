@@ -11,8 +11,8 @@
 #include "base/pattern.h"
 #include "base/version.h"
 #include "layer/core/settings.h"
-#include "trace/address.h"
-#include "trace/writer.h"
+#include "trace/send/address.h"
+#include "trace/write/writer.h"
 
 struct option {
     const char *environment, *key, *fallback, *help;

@@ -14,7 +14,7 @@
 #include "base/key.h"
 #include "base/log.h"
 #include "memtrack/memtrack.h"
-#include "trace/format.h"
+#include "trace/format/format.h"
 
 /* The pages for host-visible memory. */
 enum layer_backing_option {

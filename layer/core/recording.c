@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "base/cancel.h"
-#include "codegen/support/pixels.h"
 #include "layer/core/control.h"
 #include "layer/core/crash.h"
 #include "layer/core/extensions.h"
 #include "layer/core/keeper.h"
 #include "layer/core/layer.h"
-#include "trace/send.h"
+#include "trace/send/send.h"
+#include "vulkan/texel/pixels.h"
 
 /* The file's name until an instance is created; NULL: one was created, or there is no file. If the program ends without
  * an instance, the file is deleted. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * records: the size and the finish function of each handle type's record. layer/record_types.c has the table and gives
- * it to layer.record_types. The module that owns a record has its finish function.
+ * records: the size and the finish function of each handle type's record. layer/entry/record_types.c has the table and
+ * gives it to layer.record_types. The module that owns a record has its finish function.
  */
 #ifndef LAP_LAYER_RECORDS_H
 #define LAP_LAYER_RECORDS_H

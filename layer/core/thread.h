@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/in_flight.h"
-#include "trace/wire.h"
+#include "trace/crash/in_flight.h"
+#include "trace/format/wire.h"
 
 struct lap_note_thread;
 struct lap_stream;

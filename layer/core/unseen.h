@@ -6,7 +6,7 @@
 #ifndef LAP_LAP_UNSEEN_H
 #define LAP_LAP_UNSEEN_H
 
-#include "codegen/support/unseen.h"
+#include "vulkan/unseen.h"
 
 /* During a fork or the beginning of a recording, a call may report nothing, or report twice. */
 void layer_note_unseen(enum lap_unseen what);

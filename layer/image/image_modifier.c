@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "codegen/support/chain.h"
-#include "codegen/support/layout.h"
 #include "gen_layer.h"
+#include "vulkan/chain.h"
+#include "vulkan/layout.h"
 
 /* How many memory planes images of a format with a modifier have; 0: the driver does not say. */
 static uint32_t ask_plane_count(struct layer_device *dev, VkFormat format, uint64_t modifier)

@@ -7,8 +7,8 @@
 #ifndef LAP_LAYER_IMAGE_MODIFIER_H
 #define LAP_LAYER_IMAGE_MODIFIER_H
 
-#include "codegen/support/modifier.h"
 #include "layer/core/layer.h"
+#include "vulkan/modifier.h"
 
 /* Storage for the recorded create info of one image. */
 struct layer_image_modifier {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "codegen/support/modifier.h"
 #include "gen_layer.h"
 #include "layer/image/format_utils.h"
+#include "vulkan/modifier.h"
 
 struct aspects {
     VkImageAspectFlags bits[LAYER_MAX_PLANES];

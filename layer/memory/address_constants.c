@@ -3,12 +3,12 @@
  * translate. */
 #include <stdio.h>
 
-#include "codegen/support/untranslated.h"
 #include "gen_layer.h"
 #include "layer/core/description.h"
 #include "layer/core/layer.h"
 #include "layer/memory/address_range.h"
 #include "layer/memory/capture_address.h"
+#include "vulkan/untranslated.h"
 
 void hook_after_GetBufferDeviceAddress(struct layer_device *dev, VkDevice device,
                                        const VkBufferDeviceAddressInfo *pInfo, VkDeviceAddress result)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that is imported from pages of the layer: devices, allocation, mapping, and when the driver takes over. */
 #include "layer/memory/backing.h"
-#include "codegen/support/chain.h"
 #include "layer/core/extensions.h"
+#include "vulkan/chain.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "codegen/support/chain.h"
 #include "gen_layer.h"
 #include "layer/memory/backing.h"
+#include "vulkan/chain.h"
 
 #define HOST_ALLOCATION VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT
 

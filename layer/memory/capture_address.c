@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/memory/capture_address.h"
-#include "codegen/support/chain.h"
+#include "vulkan/chain.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -61,7 +61,7 @@ const VkBufferCreateInfo *layer_address_buffer_info(struct layer_device *device,
 void layer_address_buffer_created(struct layer_device *device, VkBuffer buffer, struct layer_address_buffer *made);
 
 /* Warns once, also in the trace, if constants of a shader hold an address in a form that a replay does not translate
- * (codegen/support/untranslated.h); NULL is fine. */
+ * (vulkan/untranslated.h); NULL is fine. */
 void layer_address_check_constants(struct layer_device *device, const VkSpecializationInfo *info);
 
 /* ---- memory ---- */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/memory/host_import.h"
-#include "codegen/support/chain.h"
+#include "vulkan/chain.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/address_space.h"
+#include "base/process/address_space.h"
 #include "base/tree.h"
 #include "layer/core/layer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/memory/payload.h"
-#include "codegen/support/chain.h"
+#include "vulkan/chain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/own_file.h"
+#include "base/file/own_file.h"
 #include "layer/core/descriptor.h"
 #include "layer/core/layer.h"
 #include "layer/core/unseen.h"

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/chain.h"
-#include "codegen/support/conditions.h"
 #include "layer/core/keeper.h"
 #include "layer/core/records.h"
 #include "layer/part/live_objects.h"
+#include "vulkan/chain.h"
+#include "vulkan/conditions.h"
 
 struct content {
     bool is_set;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/part/readback.h"
 
-#include "codegen/support/texels.h"
 #include "layer/command/image_state.h"
 #include "layer/core/records.h"
 #include "layer/memory/sparse_places.h"
 #include "layer/part/live_objects.h"
+#include "vulkan/texel/texels.h"
 
 #define PIECE_BYTES (4u << 20) /* in one packet */
 

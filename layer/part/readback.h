@@ -11,8 +11,8 @@
 
 #include <time.h>
 
-#include "codegen/support/readback.h"
 #include "layer/core/layer.h"
+#include "vulkan/readback.h"
 
 /* May change a piece before it is written. */
 typedef void (*layer_readback_edit_fn)(void *user, void *data, size_t bytes);

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "layer/core/layer.h"
-#include "trace/file.h"
-#include "trace/send.h"
+#include "trace/format/file.h"
+#include "trace/send/send.h"
 
 #define RETRY_FRAMES 100u /* where nothing is recorded, so that no bytes can be counted */
 

@@ -3,7 +3,7 @@
  * x_server: a connection of the layer's own to the X server that a program has a window on ("X Window System Protocol",
  * X Version 11). Any thread of the program may be using its connection, and the layer must not load the program's
  * protocol libraries: so this module implements the protocol. Its socket has a high number that programs which close
- * unknown descriptors do not reach (base/own_file.h).
+ * unknown descriptors do not reach (base/file/own_file.h).
  *
  * All calls wait for the server without a time limit: a client may have grabbed it. So they are for a thread of the
  * layer; only layer_x_hang_up is for other threads.
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "base/own_file.h"
+#include "base/file/own_file.h"
 #include "base/status.h"
 
 #define LAYER_X_PACKET_BYTES 65536u /* of the largest answer that is taken */

@@ -6,7 +6,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "trace/hash.h"
+#include "trace/format/hash.h"
 
 /* ---- code ---- */
 

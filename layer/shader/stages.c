@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "codegen/support/chain.h"
+#include "vulkan/chain.h"
 
 static const VkShaderModuleCreateInfo *chained_code(const VkPipelineShaderStageCreateInfo *stage)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/own_file.h"
+#include "base/file/own_file.h"
 #include "gen_layer.h"
 #include "layer/core/descriptor.h"
 #include "layer/core/unseen.h"

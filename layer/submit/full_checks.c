@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "layer/submit/full_checks.h"
 #include "base/array.h"
-#include "codegen/support/chain.h"
+#include "vulkan/chain.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cancel.h"
-#include "codegen/support/pixels.h"
-#include "codegen/support/readback.h"
 #include "gen_layer.h"
 #include "layer/command/image_state.h"
 #include "layer/core/records.h"
 #include "layer/submit/host_gate.h"
 #include "layer/submit/memory_checks.h"
 #include "layer/submit/present_checks.h"
+#include "vulkan/readback.h"
+#include "vulkan/texel/pixels.h"
 
 #define WAIT_NS      UINT64_C(20000000000) /* the longest wait for work after its submit */
 #define MOST_BYTES   (16u << 20)           /* of a buffer, in one check */

@@ -12,8 +12,8 @@
 
 #include <stdalign.h>
 
-#include "codegen/support/unchecked.h"
 #include "layer/submit/submission.h"
+#include "vulkan/unchecked.h"
 
 /* Take and give back verify_mutex, where there is --verify=all; *cancel: for base/cancel.h. Before any other lock. */
 void layer_queues_lock(struct layer_device *dev, int *cancel);

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/pixels.h"
 #include "layer/core/records.h"
 #include "layer/image/format_utils.h"
 #include "layer/memory/payload.h"
 #include "layer/submit/full_checks.h"
+#include "vulkan/texel/pixels.h"
 
 #define CHECK_BYTES (16u << 20) /* of one packet */
 #define KEPT_BYTES  (4u << 20)  /* of one packet with contents */

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 
 #include "base/cancel.h"
-#include "base/folder.h"
-#include "base/png.h"
-#include "codegen/support/pixels.h"
-#include "codegen/support/readback.h"
+#include "base/file/folder.h"
+#include "base/file/png.h"
 #include "layer/core/records.h"
 #include "layer/submit/memory_checks.h"
+#include "vulkan/readback.h"
+#include "vulkan/texel/pixels.h"
 
 bool layer_verify_wants_presents(void)
 {

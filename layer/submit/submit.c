@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* vkQueueSubmit and similar commands: packets of host writes are written before the work that may read them. */
 #include "layer/submit/submit.h"
-#include "codegen/support/chain.h"
+#include "vulkan/chain.h"
 
 #include "gen_layer.h"
 #include "gen_renamed.h"

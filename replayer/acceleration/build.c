@@ -2,10 +2,10 @@
 /* build: commands that build and copy acceleration structures. */
 #include <inttypes.h>
 
-#include "codegen/support/chain.h"
 #include "replayer/acceleration/acceleration.h"
 #include "replayer/acceleration/build_scratch.h"
 #include "replayer/core/handles.h"
+#include "vulkan/chain.h"
 
 static const struct replay_structure *structure_of(struct replay *r, VkAccelerationStructureKHR live,
                                                    uint64_t *out_index)

@@ -7,8 +7,8 @@
 #include "replayer/acceleration/build_scratch.h"
 #include "replayer/address/address.h"
 #include "replayer/core/handles.h"
-#include "replayer/device/ownership_transfer.h"
 #include "replayer/sync/deferred_destroy.h"
+#include "replayer/sync/ownership_transfer.h"
 
 /* ---- buffers of the replay's own ---- */
 

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/address/address.h"
-#include "codegen/support/chain.h"
+#include "vulkan/chain.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/constants.h"
-#include "codegen/support/dictionary.h"
-#include "codegen/support/untranslated.h"
 #include "gen_replay.h"
 #include "replayer/address/address_word.h"
 #include "replayer/address/captured_memory.h"
@@ -17,6 +14,9 @@
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
 #include "replayer/sparse/sparse.h"
+#include "vulkan/constants.h"
+#include "vulkan/dictionary.h"
+#include "vulkan/untranslated.h"
 
 #define PAGE_BYTES 4096u
 

@@ -11,9 +11,9 @@
 #ifndef LAP_REPLAYER_ADDRESS_HALVES_H
 #define LAP_REPLAYER_ADDRESS_HALVES_H
 
-#include "codegen/support/untranslated.h"
 #include "gen_dispatch.h"
 #include "replayer/address/address_range.h"
+#include "vulkan/untranslated.h"
 
 struct lap_arena;
 struct replay_halves;

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "codegen/support/chain.h"
-#include "codegen/support/untranslated.h"
 #include "gen_renamed.h"
 #include "gen_replay.h"
 #include "replayer/address/address_range.h"
 #include "replayer/address/halves.h"
 #include "replayer/core/replay.h"
+#include "vulkan/chain.h"
+#include "vulkan/untranslated.h"
 
 struct buffer {
     uint64_t bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * untranslated: reports device addresses that a replay on this device would not recognize
- * (codegen/support/untranslated.h): in specialization constants, push constants, inline uniform blocks and
+ * (vulkan/untranslated.h): in specialization constants, push constants, inline uniform blocks and
  * vkCmdUpdateBuffer. It takes the addresses from the trace and creates nothing. It does not check host writes to
  * memory, where the replay finds each word. One thread.
  */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
-#include "codegen/support/chain.h"
-#include "codegen/support/modifier.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
+#include "vulkan/chain.h"
+#include "vulkan/modifier.h"
 
 #define WAITING_MOST 4u
 

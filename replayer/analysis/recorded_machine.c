@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/block.h"
-#include "codegen/support/dictionary.h"
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
+#include "vulkan/block.h"
+#include "vulkan/dictionary.h"
 
 /* ---- the trace's records of the recorded machine ---- */
 

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 
-#include "codegen/support/block.h"
 #include "gen_replay.h"
 #include "replayer/acceleration/build_scratch.h"
 #include "replayer/address/address.h"
@@ -20,6 +19,7 @@
 #include "replayer/format/gpu_convert.h"
 #include "replayer/ray_tracing/ray_tracing.h"
 #include "replayer/resource/push_descriptors.h"
+#include "vulkan/block.h"
 
 static enum lap_status play(struct replay *r, struct replay_device *dev, struct lap_args *args)
 {

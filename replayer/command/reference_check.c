@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/block.h"
 #include "gen_replay.h"
 #include "replayer/command/command_pool.h"
 #include "replayer/command/reference_check_internal.h"
@@ -15,6 +14,7 @@
 #include "replayer/sync/deferred_destroy.h"
 #include "replayer/sync/submission.h"
 #include "replayer/sync/wait.h"
+#include "vulkan/block.h"
 
 #define ARENA_BYTES ((size_t)1 << 30)   /* the arguments of one command */
 #define KEPT_NAMES  ((size_t)1 << 22)   /* of all blocks: 64 MiB */

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "codegen/support/block.h"
 #include "gen_ids.h"
 #include "replayer/core/replay.h"
+#include "vulkan/block.h"
 
 static const struct {
     int number;

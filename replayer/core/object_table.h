@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "gen_ids.h"
-#include "trace/wire.h"
+#include "trace/format/wire.h"
 
 struct replay_references;
 

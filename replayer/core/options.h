@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 #include "base/frames.h"
-#include "base/sandbox.h"
+#include "base/process/sandbox.h"
 #include "base/status.h"
-#include "codegen/support/texel_picture.h"
 #include "inspector/edit/experiments.h"
 #include "inspector/position/position.h"
+#include "vulkan/texel/texel_picture.h"
 
 struct replay_displays;
 struct replay_ignore_list;
@@ -64,7 +64,7 @@ struct replay_options {
     const char *screenshot_dir; /* "." by default */
     const char *mismatch_dir;   /* with verify: the first differing image goes there as PNG; NULL: nowhere */
     bool has_tolerance;
-    uint32_t tolerance;                 /* with has_tolerance: steps of the format (codegen/support/texel_steps.h) */
+    uint32_t tolerance;                 /* with has_tolerance: steps of the format (vulkan/texel/texel_steps.h) */
     const char *ignored_file;           /* of checks to leave out; NULL: none */
     struct replay_ignore_list *ignored; /* its contents; NULL: nothing */
     const char *dump_dir;               /* with verify: all checked bytes go there (check_dump.h); NULL: nowhere */
@@ -92,7 +92,7 @@ struct replay_options {
     int progress_fd;                        /* progress.h; 0: none */
     int measure_fd;                         /* of measure_file */
     const struct replay_displays *displays; /* window_system.h; NULL: none answers */
-    const struct lap_sandbox *sandboxed;    /* base/sandbox.h; NULL: not requested */
+    const struct lap_sandbox *sandboxed;    /* base/process/sandbox.h; NULL: not requested */
 };
 
 #endif

@@ -25,9 +25,9 @@
 #include "replayer/core/object_table.h"
 #include "replayer/core/options.h"
 #include "replayer/core/progress.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
-struct lap_block;       /* codegen/support/block.h */
+struct lap_block;       /* vulkan/block.h */
 struct replay_program;  /* replayer/vm/program.h */
 struct trace_analysis;  /* inspector/analysis/trace_analysis.h */
 struct replay_check;    /* verify.h: the checks of --verify */
@@ -108,7 +108,7 @@ struct replay {
     bool holds;                     /* the packet where it stands there, which is read already: */
     struct lap_packet held;
     struct lap_reader *reader_before;  /* the one in front of it, to which modules refer: waiting.h; NULL: none */
-    struct lap_dictionary *dictionary; /* codegen/support/dictionary.h */
+    struct lap_dictionary *dictionary; /* vulkan/dictionary.h */
     struct replay_position at;
     struct lap_arena arena; /* arguments of the current packet or block command */
     struct lap_dec_source source;

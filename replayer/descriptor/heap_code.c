@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "codegen/support/chain.h"
-#include "codegen/support/spirv.h"
 #include "gen_replay.h"
 #include "replayer/descriptor/heaps.h"
+#include "vulkan/chain.h"
+#include "vulkan/shader/spirv.h"
 
 #ifdef VK_EXT_descriptor_heap
 

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/address/address.h"
 #include "replayer/core/handles.h"
 #include "replayer/descriptor/descriptor_buffers.h"
 #include "replayer/descriptor/heaps.h"
 #include "replayer/memory/resource.h"
+#include "vulkan/chain.h"
 
 #ifdef VK_EXT_descriptor_heap
 

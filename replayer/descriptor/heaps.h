@@ -12,9 +12,9 @@
 #define LAP_REPLAYER_DESCRIPTOR_HEAPS_H
 
 #include "base/map.h"
-#include "codegen/support/heap_sizes.h"
 #include "replayer/descriptor/commands.h"
 #include "replayer/descriptor/heap_translate.h"
+#include "vulkan/heap_sizes.h"
 
 #define REPLAY_MOST_SCALE 64u
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "replayer/core/handles.h"
-#include "replayer/device/ownership_transfer.h"
 #include "replayer/sync/deferred_destroy.h"
+#include "replayer/sync/ownership_transfer.h"
 
 static enum lap_status fill(struct replay *r, struct replay_device *dev, bool host, struct replay_own_buffer *out)
 {

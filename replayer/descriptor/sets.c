@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/address/address.h"
 #include "replayer/core/handles.h"
@@ -16,6 +15,7 @@
 #include "replayer/descriptor/descriptor_buffers.h"
 #include "replayer/descriptor/heaps.h"
 #include "replayer/device/queues.h"
+#include "vulkan/chain.h"
 
 #define FIRST_CHUNK ((VkDeviceSize)64 << 10)
 

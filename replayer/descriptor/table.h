@@ -10,8 +10,8 @@
 #ifndef LAP_REPLAYER_DESCRIPTOR_TABLE_H
 #define LAP_REPLAYER_DESCRIPTOR_TABLE_H
 
-#include "codegen/support/descriptor_places.h"
 #include "replayer/descriptor/own_buffer.h"
+#include "vulkan/descriptor_places.h"
 
 #define REPLAY_DESCRIPTOR_BYTES 256u /* the most that one takes */
 

@@ -11,7 +11,7 @@
 
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
-#include "trace/info.h"
+#include "trace/format/info.h"
 
 #define MAX_GPUS      64u
 #define UUID_BYTES    (2 * VK_UUID_SIZE + 1) /* in text form */

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/chain.h"
 #include "replayer/core/device.h"
 #include "replayer/device/limits_internal.h"
 #include "replayer/device/shading_rate.h"
+#include "vulkan/chain.h"
 
 static void visit_module(void *user, uint64_t key, void *value)
 {

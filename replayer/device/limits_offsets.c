@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/set_layout.h"
 #include "gen_renamed.h"
 #include "replayer/analysis/analysis.h"
 #include "replayer/analysis/recorded_machine.h"
 #include "replayer/core/device.h"
 #include "replayer/device/limits_internal.h"
+#include "vulkan/set_layout.h"
 
 /* More dynamic descriptors than any device allows in one layout. Larger layouts of a trace are not checked. */
 #define MAX_DYNAMIC 256u

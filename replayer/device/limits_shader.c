@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/chain.h"
-#include "codegen/support/spirv.h"
 #include "gen_reflect.h"
 #include "replayer/device/limits_internal.h"
+#include "vulkan/chain.h"
+#include "vulkan/shader/spirv.h"
 
 /* The data of a module that its pipelines need. */
 struct shader {

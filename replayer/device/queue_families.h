@@ -12,8 +12,8 @@
 #include <vulkan/vulkan_core.h>
 
 #include "base/status.h"
-#include "codegen/support/queue_kinds.h"
 #include "replayer/core/device.h"
+#include "vulkan/queue_kinds.h"
 
 /* The requirements of work for a queue family. */
 struct replay_family_needs {

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/analysis/analysis.h"
 #include "replayer/analysis/recorded_machine.h"
@@ -14,6 +13,7 @@
 #include "replayer/core/handles.h"
 #include "replayer/core/report.h"
 #include "replayer/device/queue_families.h"
+#include "vulkan/chain.h"
 
 /* ---- family indices in decoded arguments ---- */
 

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "codegen/support/chain.h"
-#include "codegen/support/walk.h"
 #include "gen_ids.h"
 #include "replayer/core/device.h"
+#include "vulkan/chain.h"
+#include "vulkan/walk.h"
 
 /* ---- the device ---- */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/device/shading_rate.h"
 
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
+#include "vulkan/chain.h"
 
 struct replay_rate_texels replay_rate_texels_of(const struct replay_instance *instance, VkPhysicalDevice gpu)
 {

@@ -7,7 +7,7 @@
 #ifdef LAP_SPIRV_TOOLS
 #include <spirv-tools/libspirv.h>
 
-#include "codegen/support/spirv.h"
+#include "vulkan/shader/spirv.h"
 
 #define MAGIC                0x07230203u
 #define CAPABILITY           (2u << 16 | 17u) /* OpCapability, with its length */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/block.h"
 #include "gen_ids.h"
+#include "vulkan/block.h"
 
 #define LAYER      "VK_LAYER_KHRONOS_validation"
 #define TEXT_BYTES 1800u /* of a message, in one line of the log */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/device/video_profile.h"
 
-#include "codegen/support/chain.h"
+#include "vulkan/chain.h"
 
 bool replay_video_profile_is_whole(const VkVideoProfileInfoKHR *profile)
 {

@@ -3,12 +3,12 @@
 
 #include <inttypes.h>
 
-#include "codegen/support/pixels.h"
-#include "codegen/support/texels.h"
 #include "replayer/core/device.h"
 #include "replayer/format/block_format.h"
 #include "replayer/format/format.h"
 #include "replayer/format/gpu_convert.h"
+#include "vulkan/texel/pixels.h"
+#include "vulkan/texel/texels.h"
 
 #define MOST (1u << 16) /* texels in a direction: products of these fit into 64 bits */
 

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/pixels.h"
 #include "replayer/analysis/analysis.h"
 #include "replayer/core/device.h"
 #include "replayer/core/report.h"
 #include "replayer/format/block_format.h"
 #include "replayer/format/texel_convert.h"
+#include "vulkan/texel/pixels.h"
 
 #define MAX_CANDIDATES 3
 #define HOST_TRANSFER  UINT32_C(0x00400000) /* VK_IMAGE_USAGE_HOST_TRANSFER_BIT, which older headers lack */

@@ -4,13 +4,13 @@
 
 #include <inttypes.h>
 
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/core/device.h"
 #include "replayer/format/block_copies.h"
 #include "replayer/format/format.h"
 #include "replayer/format/gpu_convert.h"
 #include "replayer/memory/resource.h"
+#include "vulkan/chain.h"
 
 /* A copy between a buffer and an image, or one half of a copy between images. */
 struct copy {

@@ -10,9 +10,9 @@
 #ifndef LAP_REPLAYER_FORMAT_FORMAT_COPIES_H
 #define LAP_REPLAYER_FORMAT_FORMAT_COPIES_H
 
-#include "codegen/support/block.h"
 #include "replayer/core/replay.h"
 #include "replayer/format/stencil_only.h"
+#include "vulkan/block.h"
 
 /* A command that binds something, and its position in the block. */
 struct replay_format_bound_command {

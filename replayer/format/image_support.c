@@ -2,9 +2,9 @@
 /* Queries whether the driver supports an image. */
 #include <inttypes.h>
 
-#include "codegen/support/chain.h"
 #include "replayer/format/format.h"
 #include "replayer/format/image_support.h"
+#include "vulkan/chain.h"
 
 /* A query and its chain; other structures of the create info do not fit it. */
 struct query {

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "codegen/support/pixels.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "replayer/core/device.h"
 #include "replayer/format/block_copies.h"
 #include "replayer/format/block_format.h"
 #include "replayer/format/format.h"
+#include "vulkan/texel/pixels.h"
 
 struct replay_refused_copies {
     struct lap_map decoded; /* [index of an image]: its recorded format */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/format/stencil_only.h"
 
-#include "codegen/support/chain.h"
 #include "gen_renamed.h"
 #include "gen_replay.h"
 #include "replayer/core/device.h"
@@ -9,6 +8,7 @@
 #include "replayer/device/shading_rate.h"
 #include "replayer/format/format.h"
 #include "replayer/memory/resource.h"
+#include "vulkan/chain.h"
 
 /* ---- images ---- */
 

@@ -8,7 +8,7 @@
 #ifndef LAP_REPLAYER_MEMORY_ALLOCATION_H
 #define LAP_REPLAYER_MEMORY_ALLOCATION_H
 
-#include "replayer/memory/placement.h"
+#include "replayer/memory/policy.h"
 
 /* VK_MEMORY_ALLOCATE_ZERO_INITIALIZE_BIT_EXT, which older registries lack. */
 #define REPLAY_ALLOCATE_ZERO_INITIALIZE ((VkMemoryAllocateFlags)0x8)

@@ -11,9 +11,9 @@
 #ifndef LAP_REPLAYER_MEMORY_MEMORY_H
 #define LAP_REPLAYER_MEMORY_MEMORY_H
 
-#include "codegen/support/readback.h"
 #include "replayer/core/device.h"
 #include "replayer/memory/suballocator.h"
+#include "vulkan/readback.h"
 
 /* Creates dev->planner, after dev->vk and dev->main_queue are set; and frees it before vkDestroyDevice, after the
  * end of all objects. */

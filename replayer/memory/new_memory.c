@@ -6,14 +6,14 @@
 #include <stdlib.h>
 
 #include "base/slab.h"
-#include "codegen/support/block.h"
-#include "codegen/support/chain.h"
-#include "codegen/support/dictionary.h"
 #include "gen_replay.h"
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
 #include "replayer/memory/allocation.h"
 #include "replayer/memory/memory_internal.h"
+#include "vulkan/block.h"
+#include "vulkan/chain.h"
+#include "vulkan/dictionary.h"
 
 /* Bound on memories, and on runs in all of them. Memory beyond it is untracked: every object bound there counts as
  * new. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/memory/overlay_buffer.h"
 
-#include "replayer/device/ownership_transfer.h"
+#include "replayer/sync/ownership_transfer.h"
 
 enum lap_status replay_overlay_buffer_need(struct replay *r, struct replay_device *dev,
                                            const struct replay_memory_place *place, struct replay_overlay_buffer *bytes)

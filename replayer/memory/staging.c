@@ -8,11 +8,11 @@
 
 #include "base/array.h"
 #include "replayer/core/device.h"
-#include "replayer/device/ownership_transfer.h"
 #include "replayer/device/queues.h"
 #include "replayer/memory/allocation.h"
 #include "replayer/memory/memory_internal.h"
 #include "replayer/memory/staging_image.h"
+#include "replayer/sync/ownership_transfer.h"
 #include "replayer/sync/wait.h"
 
 #define RING_BYTES     ((VkDeviceSize)8 << 20)

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/block.h"
-#include "codegen/support/dictionary.h"
 #include "gen_replay.h"
 #include "replayer/acceleration/acceleration.h"
 #include "replayer/address/captured_memory.h"
@@ -25,6 +23,8 @@
 #include "replayer/ray_tracing/ray_tracing.h"
 #include "replayer/resource/create.h"
 #include "replayer/video/session.h"
+#include "vulkan/block.h"
+#include "vulkan/dictionary.h"
 
 struct examine {
     struct replay *r;

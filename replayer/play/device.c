@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/acceleration/acceleration.h"
 #include "replayer/address/address.h"
@@ -38,6 +37,7 @@
 #include "replayer/sync/shown.h"
 #include "replayer/sync/submission.h"
 #include "replayer/sync/wait.h"
+#include "vulkan/chain.h"
 
 /* ---- devices ---- */
 

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "codegen/support/dictionary.h"
 #include "replayer/address/address.h"
 #include "replayer/core/report.h"
 #include "replayer/memory/memory.h"
@@ -21,6 +20,7 @@
 #include "replayer/submit/gpu_time.h"
 #include "replayer/submit/submit.h"
 #include "replayer/sync/wait.h"
+#include "vulkan/dictionary.h"
 
 #define PROPERTIES_BYTES 128u
 

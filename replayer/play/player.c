@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "codegen/support/block.h"
-#include "codegen/support/dictionary.h"
 #include "gen_replay.h"
 #include "replayer/analysis/analysis.h"
 #include "replayer/analysis/recorded_machine.h"
@@ -28,7 +26,9 @@
 #include "replayer/verify/contents.h"
 #include "replayer/verify/verify.h"
 #include "replayer/vm/program.h"
-#include "trace/info.h"
+#include "trace/format/info.h"
+#include "vulkan/block.h"
+#include "vulkan/dictionary.h"
 
 #define ARENA_LIMIT_BYTES ((size_t)1 << 30) /* the decoded arguments of one packet */
 #define PROGRESS_MS       250u

@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/core/device.h"
 #include "replayer/device/queues.h"
@@ -20,6 +19,7 @@
 #include "replayer/sync/submission.h"
 #include "replayer/sync/wait.h"
 #include "replayer/verify/verify.h"
+#include "vulkan/chain.h"
 
 /* The semaphores of one vkQueuePresentKHR. The first use of an image waits for them. */
 struct present {

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "codegen/support/barrier.h"
 #include "replayer/core/device.h"
 #include "replayer/sync/deferred_destroy.h"
 #include "replayer/sync/wait.h"
+#include "vulkan/barrier.h"
 
 enum { THERE, MAIN };
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "codegen/support/pixels.h"
 #include "replayer/core/progress.h"
+#include "vulkan/texel/pixels.h"
 
 enum lap_status replay_screenshot_write(struct replay *r, uint64_t frame, uint32_t number, VkFormat format,
                                         VkExtent2D extent, const void *pixels)

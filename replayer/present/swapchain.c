@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
@@ -20,6 +19,7 @@
 #include "replayer/sync/deferred_destroy.h"
 #include "replayer/sync/submission.h"
 #include "replayer/sync/wait.h"
+#include "vulkan/chain.h"
 
 struct replay_swapchain *replay_swapchain_of(struct replay *r, VkSwapchainKHR swapchain)
 {

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/barrier.h"
 #include "replayer/core/device.h"
 #include "replayer/core/report.h"
 #include "replayer/present/window_internal.h"
 #include "replayer/sync/wait.h"
+#include "vulkan/barrier.h"
 
 /* PATIENCE_MS: how long a window that takes no image may delay the replay, once. */
 #define TITLE_MS    100u /* the title changes no more often than this */

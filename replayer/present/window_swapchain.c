@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The real swapchain of a window. */
-#include "codegen/support/pixels.h"
 #include "replayer/core/device.h"
 #include "replayer/present/window_internal.h"
 #include "replayer/sync/wait.h"
+#include "vulkan/texel/pixels.h"
 
 enum lap_status replay_window_result(VkResult result, const char *call)
 {

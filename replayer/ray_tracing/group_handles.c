@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/ray_groups.h"
 #include "gen_replay.h"
 #include "replayer/core/handles.h"
 #include "replayer/ray_tracing/internal.h"
 #include "replayer/sync/deferred_destroy.h"
+#include "vulkan/shader/ray_groups.h"
 
 #define MOST_HANDLE_BYTES 256u
 #define MOST_GROUPS       ((uint32_t)1 << 22)

@@ -30,7 +30,7 @@ void replay_ray_tracing_buffer_free(struct replay_device *dev, struct replay_ray
 /* The groups of one pipeline. */
 struct replay_ray_tracing_groups {
     unsigned char *pairs;           /* recorded and live handles, sorted by the recorded ones; NULL: not known */
-    uint8_t *shaders;               /* codegen/support/ray_groups.h; of each group */
+    uint8_t *shaders;               /* vulkan/shader/ray_groups.h; of each group */
     uint32_t made;                  /* with those of its libraries */
     uint32_t count, recorded_bytes; /* of the pairs; the size of a recorded handle */
     bool library;

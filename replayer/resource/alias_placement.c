@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "codegen/support/dictionary.h"
-#include "codegen/support/layout.h"
-#include "codegen/support/modifier.h"
 #include "replayer/analysis/alias_groups.h"
 #include "replayer/core/device.h"
 #include "replayer/device/queues.h"
 #include "replayer/memory/new_memory.h"
 #include "replayer/resource/create.h"
+#include "vulkan/dictionary.h"
+#include "vulkan/layout.h"
+#include "vulkan/modifier.h"
 
 #define MAX_NAMED 4u /* objects listed in a message */
 

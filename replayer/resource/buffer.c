@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/address/address.h"
 #include "replayer/address/captured_memory.h"
@@ -9,7 +8,6 @@
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
 #include "replayer/descriptor/descriptor_buffers.h"
-#include "replayer/device/ownership_transfer.h"
 #include "replayer/device/video_profile.h"
 #include "replayer/memory/new_memory.h"
 #include "replayer/memory/resource.h"
@@ -18,7 +16,9 @@
 #include "replayer/resource/create.h"
 #include "replayer/sparse/sparse.h"
 #include "replayer/sync/deferred_destroy.h"
+#include "replayer/sync/ownership_transfer.h"
 #include "replayer/sync/submission.h"
+#include "vulkan/chain.h"
 
 /* For the replay's own copies: updates of memory that is not host-visible, and checks. */
 #define ADDED_USAGE (VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Framebuffers, and the usage of images that the replay copies from (--verify if the trace has checks of whole images;
  * --read; --pictures), or whose texels a cut trace begins with. */
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/core/handles.h"
 #include "replayer/format/format.h"
 #include "replayer/format/image_support.h"
 #include "replayer/resource/create.h"
 #include "replayer/resource/host_copy.h"
+#include "vulkan/chain.h"
 
 /* Nothing can be copied from transient attachments, so that pictures want others. */
 static VkImageUsageFlags usage_here(const struct replay *r, VkImageCreateFlags flags, VkImageUsageFlags usage)

@@ -4,13 +4,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "codegen/support/chain.h"
 #include "gen_renamed.h"
 #include "gen_replay.h"
 #include "replayer/format/format.h"
 #include "replayer/format/image_support.h"
 #include "replayer/resource/host_region.h"
 #include "replayer/sparse/sparse.h"
+#include "vulkan/chain.h"
 
 #define OWN_USAGE (VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT)
 

@@ -4,13 +4,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "codegen/support/readback.h"
 #include "gen_renamed.h"
 #include "replayer/device/queues.h"
 #include "replayer/format/block_copies.h"
 #include "replayer/format/format.h"
 #include "replayer/memory/memory.h"
 #include "replayer/sparse/sparse.h"
+#include "vulkan/readback.h"
 
 /* ---- regions ---- */
 

@@ -6,11 +6,11 @@
 #ifndef LAP_REPLAYER_RESOURCE_HOST_REGION_H
 #define LAP_REPLAYER_RESOURCE_HOST_REGION_H
 
-#include "codegen/support/texels.h"
 #include "replayer/core/device.h"
 #include "replayer/format/texel_convert.h"
 #include "replayer/memory/resource.h"
 #include "replayer/memory/staging_image.h"
+#include "vulkan/texel/texels.h"
 
 #define REPLAY_HOST_TRANSFER 0x00400000u /* VK_IMAGE_USAGE_HOST_TRANSFER_BIT, which older headers lack */
 #define REPLAY_HOST_BYTES    (1u << 20)  /* of texels, that are read at once */

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 
-#include "codegen/support/chain.h"
-#include "codegen/support/layout.h"
-#include "codegen/support/modifier.h"
 #include "gen_replay.h"
 #include "replayer/analysis/alias_groups.h"
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
-#include "replayer/device/ownership_transfer.h"
 #include "replayer/device/video_profile.h"
 #include "replayer/format/format.h"
 #include "replayer/format/image_support.h"
@@ -20,6 +16,10 @@
 #include "replayer/resource/host_copy.h"
 #include "replayer/sparse/sparse.h"
 #include "replayer/sync/deferred_destroy.h"
+#include "replayer/sync/ownership_transfer.h"
+#include "vulkan/chain.h"
+#include "vulkan/modifier.h"
+#include "vulkan/texel/texels.h"
 
 /* The replay drops external memory and presentable images (see bind_to_swapchain), and decides itself about dedicated
  * memory. */

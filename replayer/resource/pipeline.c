@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/address/address.h"
 #include "replayer/core/device.h"
@@ -8,6 +7,7 @@
 #include "replayer/format/stencil_only.h"
 #include "replayer/ray_tracing/ray_tracing.h"
 #include "replayer/sync/deferred_destroy.h"
+#include "vulkan/chain.h"
 
 /* Caches begin empty: data of the recorded driver is useless to this one, and untrusted bytes must not reach it. */
 enum lap_status replay_CreatePipelineCache(struct replay *r, struct replay_device *dev,

@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "codegen/support/chain.h"
-#include "codegen/support/set_layout.h"
 #include "gen_renamed.h"
 #include "gen_replay.h"
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
 #include "replayer/descriptor/descriptor_buffers.h"
 #include "replayer/sync/deferred_destroy.h"
+#include "vulkan/chain.h"
+#include "vulkan/set_layout.h"
 
 #define MOST_SLOTS  4096u /* descriptors in a push descriptor layout; drivers allow some dozens */
 #define FIRST_SETS  4u    /* in the first pool of a command buffer; each further one doubles */

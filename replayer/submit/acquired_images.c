@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/core/device.h"
+#include "vulkan/chain.h"
 
 /* A semaphore to signal behind a queue's submitted work. */
 struct signal {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/core/handles.h"
 #include "replayer/device/queues.h"
@@ -15,6 +14,7 @@
 #include "replayer/sync/deferred_destroy.h"
 #include "replayer/sync/submission.h"
 #include "replayer/sync/wait.h"
+#include "vulkan/chain.h"
 
 #define MOST_COPIES 64u /* more than the layer can distinguish (layer/submit/external_sync.c) */
 

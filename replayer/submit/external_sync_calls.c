@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* external_sync_calls: calls that name semaphores and fences which the program exported or imported. */
-#include "codegen/support/block.h"
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/core/handles.h"
 #include "replayer/submit/external_sync_objects.h"
 #include "replayer/sync/submission.h"
 #include "replayer/sync/wait.h"
+#include "vulkan/block.h"
+#include "vulkan/chain.h"
 
 /* ---- submits and presents ---- */
 

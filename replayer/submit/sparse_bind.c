@@ -2,11 +2,11 @@
 /* vkQueueBindSparse: the recorded binds with the memory of the replay device. */
 #include <inttypes.h>
 
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/core/device.h"
 #include "replayer/sparse/sparse_internal.h"
 #include "replayer/submit/submit.h"
+#include "vulkan/chain.h"
 
 /* One batch of a vkQueueBindSparse in progress. */
 struct binding {

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/block.h"
-#include "codegen/support/chain.h"
 #include "gen_replay.h"
 #include "replayer/command/reference_check.h"
 #include "replayer/core/device.h"
@@ -20,6 +18,8 @@
 #include "replayer/sync/deferred_destroy.h"
 #include "replayer/sync/submission.h"
 #include "replayer/sync/wait.h"
+#include "vulkan/block.h"
+#include "vulkan/chain.h"
 
 struct queue {
     struct replay_recorded_queue recorded; /* first */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "codegen/support/conditions.h"
 #include "replayer/sync/deferred_destroy.h"
+#include "vulkan/conditions.h"
 
 enum { BUFFERS, BUFFER_VIEWS, IMAGE_VIEWS, SAMPLERS, KINDS };
 

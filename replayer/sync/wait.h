@@ -9,8 +9,8 @@
 #ifndef LAP_REPLAYER_SYNC_WAIT_H
 #define LAP_REPLAYER_SYNC_WAIT_H
 
-#include "codegen/support/readback.h"
 #include "replayer/core/device.h"
+#include "vulkan/readback.h"
 
 #define REPLAY_WAIT_LIMIT_S  60u
 #define REPLAY_WAIT_SLICE_NS 200000000u

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/folder.h"
-#include "base/new_file.h"
+#include "base/file/folder.h"
+#include "base/file/new_file.h"
 
 struct replay_check_dump {
     FILE *index, *bytes;

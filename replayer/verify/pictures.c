@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/new_file.h"
+#include "base/file/new_file.h"
 #include "replayer/format/format.h"
 #include "replayer/memory/resource.h"
 #include "replayer/verify/read_image.h"

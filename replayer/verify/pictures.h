@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pictures: --pictures DIR: writes images as they are where the replay ends, when all submitted work is done: as PNG
- * (codegen/support/texel_picture.h), as the bytes of their texels, or as both. One thread.
+ * (vulkan/texel/texel_picture.h), as the bytes of their texels, or as both. One thread.
  */
 #ifndef LAP_REPLAYER_VERIFY_PICTURES_H
 #define LAP_REPLAYER_VERIFY_PICTURES_H

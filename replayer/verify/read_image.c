@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/verify/read_image.h"
 
-#include "codegen/support/layout.h"
-#include "codegen/support/readback.h"
 #include "replayer/command/parallel.h"
 #include "replayer/core/handles.h"
 #include "replayer/device/queues.h"
@@ -14,6 +12,8 @@
 #include "replayer/resource/host_region.h"
 #include "replayer/submit/submit.h"
 #include "replayer/sync/wait.h"
+#include "vulkan/readback.h"
+#include "vulkan/texel/texels.h"
 
 static enum lap_status settle(struct replay *r, struct replay_device *dev)
 {

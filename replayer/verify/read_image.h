@@ -6,10 +6,10 @@
 #ifndef LAP_REPLAYER_VERIFY_READ_IMAGE_H
 #define LAP_REPLAYER_VERIFY_READ_IMAGE_H
 
-#include "codegen/support/texels.h"
 #include "inspector/state/contents.h"
 #include "replayer/core/replay.h"
 #include "replayer/format/texel_convert.h"
+#include "vulkan/texel/texels.h"
 
 struct replay_image;
 struct replay_queue;

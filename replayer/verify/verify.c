@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codegen/support/pixels.h"
-#include "codegen/support/unseen.h"
 #include "gen_replay.h"
 #include "replayer/address/address.h"
 #include "replayer/core/device.h"
@@ -19,8 +17,10 @@
 #include "replayer/sparse/sparse.h"
 #include "replayer/verify/check_dump.h"
 #include "replayer/verify/ignore_list.h"
-#include "trace/bytes.h"
-#include "trace/info.h"
+#include "trace/format/bytes.h"
+#include "trace/format/info.h"
+#include "vulkan/texel/pixels.h"
+#include "vulkan/unseen.h"
 
 /* A lapilliCheckPresent that waits for its present. Another thread may present something else first. */
 struct expected {

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/texel_steps.h"
 #include "gen_replay.h"
 #include "replayer/core/replay.h"
 #include "replayer/verify/verify.h"
+#include "vulkan/texel/texel_steps.h"
 
 #define MAX_RECORDED 64u /* contents without a check yet, one for each recorded thread */
 

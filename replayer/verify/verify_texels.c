@@ -3,10 +3,10 @@
  * allow that readback. */
 #include <inttypes.h>
 
-#include "codegen/support/pixels.h"
-#include "codegen/support/readback.h"
 #include "gen_replay.h"
 #include "replayer/core/handles.h"
+#include "vulkan/readback.h"
+#include "vulkan/texel/pixels.h"
 
 #include "replayer/core/device.h"
 #include "replayer/device/queues.h"

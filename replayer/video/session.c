@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/chain.h"
-#include "codegen/support/queue_kinds.h"
 #include "gen_reflect.h"
 #include "replayer/core/handles.h"
 #include "replayer/device/queues.h"
@@ -19,6 +17,8 @@
 #include "replayer/memory/memory.h"
 #include "replayer/sync/deferred_destroy.h"
 #include "replayer/video/session.h"
+#include "vulkan/chain.h"
+#include "vulkan/queue_kinds.h"
 
 #define MOST_BINDS   64u
 #define MOST_FORMATS 256u

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct replay;
 struct replay_program;

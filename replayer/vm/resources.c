@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "trace/bytes.h"
+#include "trace/format/bytes.h"
 #include "vm/frame.h"
 #include "vm/program_file.h"
 #include "vm/resources.h"

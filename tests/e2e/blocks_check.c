@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocks-check: the texels of compressed blocks (codegen/support/texel_blocks.h) against those that the device reads of
+ * blocks-check: the texels of compressed blocks (vulkan/texel/texel_blocks.h) against those that the device reads of
  * them, for each format that it has. A blit reads them, since SwiftShader's compute shaders see nothing of such images.
  * Prints a line for each format: its number, how many blocks there were of the rarest kind, and the largest difference.
  */
 #include <math.h>
 
-#include "codegen/support/texel_blocks.h"
-#include "codegen/support/texels.h"
 #include "tests/apps/common/app.h"
+#include "vulkan/texel/texel_blocks.h"
+#include "vulkan/texel/texels.h"
 
 #define SIDE   64u /* blocks of an image, in each direction */
 #define BLOCKS (SIDE * SIDE)

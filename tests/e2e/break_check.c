@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 static const char **names(const struct lap_reader *reader, const char *(*name)(const struct lap_reader *, uint64_t),
                           uint32_t count)

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/pixels.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "inspector/memory/memory_state.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
+#include "vulkan/texel/pixels.h"
 
 static struct counts {
     uint64_t checks, known, wrong;

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/block.h"
-#include "codegen/support/dictionary.h"
 #include "gen_decode.h"
 #include "inspector/edit/recode.h"
 #include "inspector/edit/shader_code.h"
-#include "trace/hash.h"
-#include "trace/reader.h"
+#include "trace/format/hash.h"
+#include "trace/read/reader.h"
+#include "vulkan/block.h"
+#include "vulkan/dictionary.h"
 
 static struct lap_dictionary dictionary;
 static struct recode recode;

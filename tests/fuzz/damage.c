@@ -20,14 +20,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/sanitizers.h"
+#include "base/process/sanitizers.h"
 #include "replayer/core/handles.h"
 #include "replayer/play/player.h"
 #include "tests/fuzz/damage_change.h"
 #include "tests/fuzz/damage_program.h"
 #include "tests/fuzz/driver.h"
 #include "tests/fuzz/forge.h"
-#include "trace/chunk.h"
+#include "trace/format/chunk.h"
 
 #if LAP_ADDRESS_SANITIZER
 #include <sanitizer/common_interface_defs.h>

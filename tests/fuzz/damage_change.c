@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "tests/fuzz/forge.h"
-#include "trace/chunk.h"
+#include "trace/format/chunk.h"
 
 #define BLOCK_BYTES 512u
 #define SMALLEST    16384u

@@ -12,13 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/sanitizers.h"
+#include "base/process/sanitizers.h"
 #include "replayer/device/shader_validation.h"
 #include "tests/fuzz/driver.h"
 #include "tests/fuzz/forge.h"
-#include "tools/shader_text.h"
-#include "trace/chunk.h"
-#include "trace/reader.h"
+#include "tools/show/shader_text.h"
+#include "trace/format/chunk.h"
+#include "trace/read/reader.h"
 #include "trace/rewrite.h"
 #include "vm/program_file.h"
 #include "vm/verify.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the driver answers: plausible numbers, memory that is there, everything supported. */
 #include "tests/fuzz/driver.h"
-#include "codegen/support/queue_kinds.h"
 #include "tests/fuzz/driver_video.h"
+#include "vulkan/queue_kinds.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -22,8 +22,8 @@
 #include <stdint.h>
 #include <vulkan/vulkan.h>
 
-#include "codegen/support/reflect.h"
 #include "gen_ids.h"
+#include "vulkan/reflect.h"
 
 struct driver_function {
     const char *name;

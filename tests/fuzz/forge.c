@@ -8,10 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "trace/chunk.h"
-#include "trace/dictionary.h"
-#include "trace/hash.h"
-#include "trace/reader.h"
+#include "trace/format/chunk.h"
+#include "trace/format/dictionary.h"
+#include "trace/format/hash.h"
+#include "trace/read/reader.h"
 
 #define MAX_PACKETS 4096u
 

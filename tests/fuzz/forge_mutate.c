@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "tests/fuzz/forge.h"
-#include "trace/bytes.h"
-#include "trace/chunk.h"
-#include "trace/hash.h"
+#include "trace/format/bytes.h"
+#include "trace/format/chunk.h"
+#include "trace/format/hash.h"
 
 #define MAX_GROWTH 64u
 #define MAX_BODY   (256u << 10)

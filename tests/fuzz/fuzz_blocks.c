@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A picture of compressed blocks: the first two bytes are the format and the width, the others are blocks. */
-#include "codegen/support/texel_blocks.h"
-#include "codegen/support/texel_picture.h"
 #include "tests/fuzz/fuzz.h"
+#include "vulkan/texel/texel_blocks.h"
+#include "vulkan/texel/texel_picture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A file, its tail file and everything a reader gives out: trace/reader.h. The input is a trace; or 'T', a few
+/* A file, its tail file and everything a reader gives out: trace/read/reader.h. The input is a trace; or 'T', a few
  * bytes that say how it is parted, and a trace of which the rest is in a tail file. */
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "tests/fuzz/forge.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tail.h"
-#include "trace/reader.h"
-#include "trace/tail.h"
+#include "trace/crash/tail.h"
+#include "trace/read/reader.h"
 
 /* Touches what was given out, so that a sanitizer sees what is not there. */
 static uint64_t sum_of(const uint8_t *data, size_t bytes)

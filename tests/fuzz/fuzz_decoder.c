@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/support/block.h"
 #include "gen_reflect.h"
 #include "inspector/edit/recode.h"
 #include "tests/fuzz/fuzz.h"
-#include "tools/print.h"
+#include "tools/show/print.h"
+#include "vulkan/block.h"
 
 static FILE *nowhere;
 static uint8_t blob_bytes[LAP_BLOB_MIN_BYTES * 4];

@@ -7,7 +7,7 @@
 #include "inspector/edit/fixed_state.h"
 #include "inspector/edit/replace_shader.h"
 #include "tests/fuzz/fuzz.h"
-#include "trace/hash.h"
+#include "trace/format/hash.h"
 
 #define MOST_WORDS 4096u
 

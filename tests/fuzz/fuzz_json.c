@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "trace/info.h"
+#include "trace/format/info.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {

@@ -10,8 +10,8 @@
 #include "tests/fuzz/forge.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tail.h"
-#include "tools/shader_text.h"
-#include "trace/tail.h"
+#include "tools/show/shader_text.h"
+#include "trace/crash/tail.h"
 
 _Static_assert(LAP_TAIL_HEADER_BYTES % LAP_TAIL_ENTRY_ALIGN == 0, "the list begins where entries can");
 

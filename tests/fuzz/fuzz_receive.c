@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* What lapilli receive takes from strangers: the greeting, on a socket, and then records, in pieces whose sizes the
- * input says. The file that they make is checked against the promises of trace/receive.h. */
+ * input says. The file that they make is checked against the promises of trace/receive/receive.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "trace/chunk.h"
-#include "trace/command.h"
-#include "trace/exchange.h"
-#include "trace/receive.h"
+#include "trace/format/chunk.h"
+#include "trace/receive/receive.h"
+#include "trace/send/command.h"
+#include "trace/send/exchange.h"
 
 #define GREETING_BYTES 400u /* that one may have */
 

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "codegen/support/block.h"
 #include "gen_decode.h"
 #include "inspector/edit/recode.h"
 #include "tests/fuzz/fuzz.h"
+#include "vulkan/block.h"
 
 #define MOST_PACKETS 2000u
 

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "codegen/support/block.h"
 #include "gen_ids.h"
 #include "tests/fuzz/forge.h"
 #include "tests/fuzz/tail.h"
-#include "tools/calls.h"
-#include "trace/in_flight.h"
+#include "tools/common/calls.h"
+#include "trace/crash/in_flight.h"
+#include "vulkan/block.h"
 
 #define BODIES 3u /* of a command */
 

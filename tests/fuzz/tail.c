@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "tests/fuzz/forge.h"
-#include "trace/bytes.h"
-#include "trace/chunk.h"
-#include "trace/hash.h"
-#include "trace/in_flight.h"
-#include "trace/notes.h"
-#include "trace/tail.h"
+#include "trace/crash/in_flight.h"
+#include "trace/crash/notes.h"
+#include "trace/crash/tail.h"
+#include "trace/format/bytes.h"
+#include "trace/format/chunk.h"
+#include "trace/format/hash.h"
 
 void tail_header(uint8_t *tail, const uint8_t *trace, uint64_t ring_at, uint64_t start)
 {

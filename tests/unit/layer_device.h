@@ -11,7 +11,7 @@
 
 #include "gen_layer.h"
 #include "layer/core/records.h"
-#include "layer/resource.h"
+#include "layer/entry/resource.h"
 #include "tests/unit/unit.h"
 
 struct layer_state layer;

@@ -35,7 +35,7 @@ $(BUILD)/tests/unit/test_x_server: $(call object,layer/part/x_server.c)
 $(BUILD)/tests/unit/test_row_layout: $(call object,layer/image/row_layout.c)
 $(BUILD)/tests/unit/test_unmapped_read: $(call object,layer/memory/unmapped_read.c)
 $(BUILD)/tests/unit/test_span_batch: $(call object,layer/image/span_batch.c)
-$(BUILD)/tests/unit/test_touched: $(call object,layer/command/image_state.c layer/command/touched.c layer/descriptor_set.c layer/command/cmdbuf_parts.c layer/command/pipeline.c layer/command/shader_object.c layer/command/progress_query.c \
+$(BUILD)/tests/unit/test_touched: $(call object,layer/command/image_state.c layer/command/touched.c layer/entry/descriptor_set.c layer/command/cmdbuf_parts.c layer/command/pipeline.c layer/command/shader_object.c layer/command/progress_query.c \
 	layer/shader/code.c layer/command/image_region.c layer/image/image_rows.c layer/image/row_layout.c)
 $(addprefix $(BUILD)/tests/unit/,test_host_gate test_submission): $(call object,layer/submit/memory_checks.c layer/submit/host_gate.c layer/image/image_rows.c layer/command/image_state.c layer/submit/sparse_snapshot.c layer/command/cmdbuf_parts.c layer/command/image_region.c layer/image/row_layout.c layer/submit/sparse.c \
 	layer/submit/submission.c layer/submit/submit.c layer/memory/payload.c layer/core/descriptor.c \

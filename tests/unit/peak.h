@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/resource.h>
 
-#include "base/sanitizers.h"
+#include "base/process/sanitizers.h"
 
 /* AddressSanitizer keeps 256 MiB of what was freed, and something around each piece. */
 #if LAP_ADDRESS_SANITIZER

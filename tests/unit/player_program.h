@@ -13,7 +13,7 @@
 #include "replayer/play/player.h"
 #include "replayer/verify/verify.h"
 #include "tests/unit/sample_trace.h"
-#include "trace/chunk.h"
+#include "trace/format/chunk.h"
 
 #define BYTES               4096u
 #define PATTERN             0x01020304u

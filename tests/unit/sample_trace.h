@@ -12,7 +12,7 @@
 #include "gen_encode_block.h"
 #include "gen_ids.h"
 #include "tests/unit/unit.h"
-#include "trace/writer.h"
+#include "trace/write/writer.h"
 
 #define SAMPLE_THREAD 4242
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/address_space.h"
+#include "base/process/address_space.h"
 #include "unit.h"
 
 static size_t page;

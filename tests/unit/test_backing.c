@@ -2,13 +2,13 @@
 /* Which memory types get pages of the layer, and what the driver is asked then. The driver is a few functions here. */
 #include <stdlib.h>
 
-#include "codegen/support/chain.h"
 #include "gen_layer.h"
 #include "layer/core/extensions.h"
+#include "layer/entry/resource.h"
 #include "layer/memory/backing.h"
-#include "layer/resource.h"
 #include "memtrack/memtrack_internal.h"
 #include "tests/unit/unit.h"
+#include "vulkan/chain.h"
 
 struct layer_state layer;
 

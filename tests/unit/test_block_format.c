@@ -2,9 +2,9 @@
 /* The table of compressed formats against what the registry says of them. */
 #include "replayer/format/block_format.h"
 
-#include "codegen/support/pixels.h"
-#include "codegen/support/texels.h"
 #include "tests/unit/unit.h"
+#include "vulkan/texel/pixels.h"
+#include "vulkan/texel/texels.h"
 
 UNIT_TEST(blocks_are_as_large_as_the_registry_says)
 {

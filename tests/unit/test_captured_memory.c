@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that is asked to lie where it lay. The device is a real one without that feature: what is asked of it is
  * looked at, and taken away before it sees it. */
-#include "codegen/support/chain.h"
 #include "replayer/address/captured_memory.h"
+#include "vulkan/chain.h"
 
 #include "replayer/address/address.h"
 #include "tests/unit/replay_device.h"

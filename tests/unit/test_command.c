@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
-#include "trace/bytes.h"
-#include "trace/command_board.h"
-#include "trace/exchange.h"
+#include "trace/format/bytes.h"
+#include "trace/receive/command_board.h"
+#include "trace/send/exchange.h"
 
 #define SOON (lap_exchange_now_ms() + 60000)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Pointers that the specification calls ignored are not followed: here they lead nowhere. */
-#include "codegen/support/conditions.h"
 #include "gen_encode.h"
 #include "tests/unit/unit.h"
+#include "vulkan/conditions.h"
 
 #define LOST ((void *)(uintptr_t)0xdead000)
 

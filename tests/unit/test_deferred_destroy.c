@@ -2,7 +2,7 @@
 /* What ends while work is under way. The driver looks at what is destroyed meanwhile. */
 #include "replayer/sync/deferred_destroy.h"
 
-#include "replayer/memory/placement.h"
+#include "replayer/memory/policy.h"
 #include "replayer/submit/submit.h"
 #include "replayer/sync/queue_progress.h"
 #include "replayer/sync/submission.h"

@@ -4,11 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "codegen/support/block.h"
-#include "codegen/support/dictionary.h"
 #include "gen_ids.h"
 #include "tests/unit/unit.h"
-#include "trace/writer.h"
+#include "trace/write/writer.h"
+#include "vulkan/block.h"
+#include "vulkan/dictionary.h"
 
 /* A file as another build would write it: other numbers, a name from before a promotion, one from after it, unknown
  * ones. */

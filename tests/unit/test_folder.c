@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/folder.h"
+#include "base/file/folder.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 

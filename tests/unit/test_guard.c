@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What a replay refuses of traces that somebody made to do harm, and how it says where. */
-#include "codegen/support/conditions.h"
 #include "replayer/device/shader_validation.h"
 #include "tests/unit/peak.h"
 #include "tests/unit/player_program.h"
 #include "tests/unit/trace_file.h"
-#include "trace/bytes.h"
+#include "trace/format/bytes.h"
+#include "vulkan/conditions.h"
 
 #define MOST_BYTES (((size_t)256 << 20) + PEAK_MORE_BYTES) /* that any of these traces may take */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "base/sanitizers.h"
+#include "base/process/sanitizers.h"
 #include "gen_replay.h"
 #include "replayer/core/handles.h"
 #include "replayer/play/player.h"

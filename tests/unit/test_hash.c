@@ -4,7 +4,7 @@
 #include <xxhash.h>
 
 #include "tests/unit/unit.h"
-#include "trace/hash.h"
+#include "trace/format/hash.h"
 
 uint64_t lap_hash_plain_64(const void *data, size_t bytes);
 uint64_t lap_hash_plain_64_parts(const struct iovec *parts, unsigned count);

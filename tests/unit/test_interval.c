@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/sanitizers.h"
+#include "base/process/sanitizers.h"
 #include "memtrack/interval.h"
 #include "tests/unit/unit.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
-#include "tools/launch.h"
+#include "tools/record/launch.h"
 
 #define VARIABLE "LAPILLI_TEST_LIST"
 

@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/sanitizers.h"
+#include "base/process/sanitizers.h"
 #include "memtrack/memtrack.h"
 #include "tests/unit/unit.h"
 

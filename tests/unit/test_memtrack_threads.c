@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/sanitizers.h"
+#include "base/process/sanitizers.h"
 #include "memtrack/memtrack.h"
 #include "tests/unit/unit.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What becomes of recorded images with DRM format modifiers. */
-#include "codegen/support/modifier.h"
+#include "vulkan/modifier.h"
 
-#include "codegen/support/chain.h"
 #include "tests/unit/unit.h"
+#include "vulkan/chain.h"
 
 #define MODIFIER_TILING VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT
 

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/new_file.h"
+#include "base/file/new_file.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/own_file.h"
+#include "base/file/own_file.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What becomes of ownership transfers where recorded families are one family of the replay device. */
-#include "replayer/device/ownership_transfer.h"
+#include "replayer/sync/ownership_transfer.h"
 
 #include "replayer/device/queue_families.h"
 #include "tests/unit/unit.h"

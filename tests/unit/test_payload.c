@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "layer/core/layer.h"
-#include "layer/resource.h"
+#include "layer/entry/resource.h"
 #include "memtrack/memtrack_internal.h"
 #include "tests/unit/unit.h"
 

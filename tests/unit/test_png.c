@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/png.h"
+#include "base/file/png.h"
 #include "tests/unit/unit.h"
 
 static void check_rgb(enum lap_pixel_layout layout, const void *pixel, unsigned red, unsigned green, unsigned blue)

@@ -7,7 +7,7 @@
 #include "inspector/position/find.h"
 #include "inspector/position/tree.h"
 #include "tests/unit/sample_trace.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #define BUFFERS 4
 

@@ -5,9 +5,9 @@
 
 #include "tests/unit/sample_trace.h"
 #include "tests/unit/starved_json.h"
-#include "tools/calls.h"
-#include "tools/print.h"
-#include "tools/tool.h"
+#include "tools/common/calls.h"
+#include "tools/common/tool.h"
+#include "tools/show/print.h"
 
 /* All lines of a trace, with the commands of blocks. */
 static char *print_all(const char *path, bool json)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/process.h"
+#include "base/process/process.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "codegen/support/readback.h"
+#include "vulkan/readback.h"
 
-#include "codegen/support/pixels.h"
 #include "tests/unit/device.h"
 #include "tests/unit/unit.h"
+#include "vulkan/texel/pixels.h"
 
 struct image {
     VkImage image;

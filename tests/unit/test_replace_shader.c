@@ -3,7 +3,7 @@
 #include "inspector/edit/replace_shader.h"
 #include "inspector/state/shader_list.h"
 #include "tests/unit/sample_trace.h"
-#include "trace/hash.h"
+#include "trace/format/hash.h"
 
 #define CODES 400000u /* some 20 pairs of them share 32 bits */
 

@@ -3,10 +3,10 @@
  * its addresses are not: they follow from the buffers. */
 #include "replayer/address/address.h"
 
-#include "codegen/support/pixels.h"
 #include "gen_renamed.h"
 #include "replayer/verify/verify.h"
 #include "tests/unit/replay_buffer.h"
+#include "vulkan/texel/pixels.h"
 
 #define RECORDED 0x7f1200000000u
 #define LIVE     0x560000000000u

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers and images of a replay: where they lie, what is written into them, and what wrong packets do. */
-#include "codegen/support/barrier.h"
-#include "codegen/support/chain.h"
 #include "replayer/memory/resource.h"
 #include "replayer/resource/create.h"
+#include "vulkan/barrier.h"
+#include "vulkan/chain.h"
 
 #include <unistd.h>
 
-#include "codegen/support/dictionary.h"
-#include "codegen/support/layout.h"
-#include "codegen/support/pixels.h"
 #include "gen_encode.h"
 #include "replayer/analysis/alias_groups.h"
 #include "replayer/memory/memory_internal.h"
 #include "replayer/verify/verify.h"
 #include "tests/unit/replay_buffer.h"
+#include "vulkan/dictionary.h"
+#include "vulkan/layout.h"
+#include "vulkan/texel/pixels.h"
 
 /* A check of the buffer against `data`: how many differences there are then. */
 static uint64_t differences(struct unit_replay *u, VkBuffer buffer, VkDeviceSize offset, const void *data, size_t bytes)

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "codegen/support/pixels.h"
 #include "replayer/present/window.h"
 #include "replayer/present/window_internal.h"
 #include "replayer/present/window_system.h"
 #include "replayer/submit/acquired_images.h"
 #include "replayer/verify/verify.h"
 #include "tests/unit/replay_device.h"
+#include "vulkan/texel/pixels.h"
 
 #define WIDTH   32u
 #define HEIGHT  16u

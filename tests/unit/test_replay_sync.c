@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Waits for queries on a device that takes a while, and for what a device does with its last work. */
-#include "codegen/support/block.h"
 #include "replayer/submit/submit.h"
 #include "replayer/sync/deferred_destroy.h"
 #include "tests/unit/replay_device.h"
+#include "vulkan/block.h"
 
 static uint32_t asked, unavailable;
 static VkQueryResultFlags seen;

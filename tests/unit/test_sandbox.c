@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/sandbox.h"
+#include "base/process/sandbox.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 

@@ -23,8 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/sandbox_internal.h"
-#include "base/sanitizers.h"
+#include "base/process/sandbox_internal.h"
+#include "base/process/sanitizers.h"
 #include "tests/unit/unit.h"
 
 #define ATTEMPT    0x4c61706cul /* as the sixth argument: not for the kernel */

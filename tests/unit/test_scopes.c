@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#include "codegen/support/block.h"
 #include "gen_decode.h"
 #include "tests/unit/unit.h"
+#include "vulkan/block.h"
 
 struct cut {
     struct lap_dictionary dictionary;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What SPIR-V modules say of themselves, in modules made up word by word. */
-#include "codegen/support/spirv.h"
+#include "vulkan/shader/spirv.h"
 
 #include "tests/unit/unit.h"
 

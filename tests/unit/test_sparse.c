@@ -2,9 +2,9 @@
 /* Sparse objects of a replay: pages that are shared, come back, or are memory of its own where blocks differ. */
 #include "replayer/sparse/sparse.h"
 
-#include "codegen/support/pixels.h"
 #include "replayer/verify/verify.h"
 #include "tests/unit/replay_device.h"
+#include "vulkan/texel/pixels.h"
 
 #define HOST  (VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
 #define LOCAL VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT

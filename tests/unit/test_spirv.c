@@ -2,9 +2,9 @@
 /* Shaders are put together word by word: only what the search looks at is there. */
 #include <stdlib.h>
 
-#include "codegen/support/spirv.h"
 #include "tests/unit/spirv_code.h"
 #include "tests/unit/unit.h"
+#include "vulkan/shader/spirv.h"
 
 enum { BOUND = 100 };
 

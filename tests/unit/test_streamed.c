@@ -10,11 +10,11 @@
 #include "base/keyed_hash.h"
 
 #include "tests/unit/unit.h"
-#include "trace/address.h"
-#include "trace/bytes.h"
-#include "trace/chunk.h"
-#include "trace/format.h"
-#include "trace/receive.h"
+#include "trace/format/bytes.h"
+#include "trace/format/chunk.h"
+#include "trace/format/format.h"
+#include "trace/receive/receive.h"
+#include "trace/send/address.h"
 
 /* ---- addresses ---- */
 

@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 
 #include "tests/unit/trace_file.h"
-#include "trace/receive.h"
-#include "trace/writer_internal.h"
+#include "trace/receive/receive.h"
+#include "trace/write/writer_internal.h"
 
 struct receiver {
     int socket, file;

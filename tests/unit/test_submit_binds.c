@@ -6,11 +6,11 @@
 
 #include <stdlib.h>
 
-#include "codegen/support/block.h"
 #include "gen_replay.h"
 #include "replayer/memory/memory_internal.h"
 #include "replayer/sparse/sparse_internal.h"
 #include "tests/unit/player_program.h"
+#include "vulkan/block.h"
 
 enum { EARLY = 1, LATE, OBJECTS = 2 }; /* buffers, images and memories, by the batch that binds them */
 

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "codegen/support/texel_blocks.h"
-#include "codegen/support/texel_picture.h"
 #include "tests/unit/unit.h"
+#include "vulkan/texel/texel_blocks.h"
+#include "vulkan/texel/texel_picture.h"
 
 #define COLOR VK_IMAGE_ASPECT_COLOR_BIT
 

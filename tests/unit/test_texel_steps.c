@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "codegen/support/texel_steps.h"
 #include "tests/unit/unit.h"
+#include "vulkan/texel/texel_steps.h"
 
 static bool within(VkFormat format, uint32_t a, uint32_t b, size_t bytes, uint32_t steps)
 {

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "codegen/support/pixels.h"
-#include "codegen/support/texel_picture.h"
-#include "codegen/support/texels.h"
 #include "tests/unit/unit.h"
+#include "vulkan/texel/pixels.h"
+#include "vulkan/texel/texel_picture.h"
+#include "vulkan/texel/texels.h"
 
 #define COLOR   VK_IMAGE_ASPECT_COLOR_BIT
 #define DEPTH   VK_IMAGE_ASPECT_DEPTH_BIT

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "codegen/support/texels.h"
 #include "tests/unit/unit.h"
+#include "vulkan/texel/texels.h"
 
 static VkImageCreateInfo image(VkFormat format)
 {

@@ -7,7 +7,7 @@
 #include "gen_ids.h"
 #include "gen_reflect.h"
 #include "tests/unit/unit.h"
-#include "tools/text.h"
+#include "tools/show/text.h"
 
 static uint32_t enum_number(const char *name)
 {

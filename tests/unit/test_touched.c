@@ -3,7 +3,7 @@
  * pipeline.c and touched.c is replaced by the few functions that they call. */
 #include "layer/command/shader_access.h"
 #include "layer/command/touched.h"
-#include "layer/descriptor_buffer.h"
+#include "layer/entry/descriptor_buffer.h"
 #include "layer/memory/capture_address.h"
 #include "layer/part/descriptor_contents.h"
 #include "tests/unit/layer_device.h"
@@ -33,7 +33,7 @@ static void check_range(const struct lap_touched *touched, size_t index, const s
     CHECK_EQ_INT(touched->ranges[index].written, written);
 }
 
-/* That is layer/descriptor_buffer.c's. */
+/* That is layer/entry/descriptor_buffer.c's. */
 void layer_descriptor_buffers_layout(struct layer_device *device, VkDescriptorSetLayout layout,
                                      const VkDescriptorSetLayoutCreateInfo *info)
 {

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "tests/unit/trace_file.h"
-#include "trace/writer_internal.h"
+#include "trace/write/writer_internal.h"
 
 enum { FRAMES = 12, FRAME = 10, PACKETS = FRAMES * FRAME, LARGE = 100 << 10 };
 

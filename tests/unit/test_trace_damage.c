@@ -4,8 +4,8 @@
 #include <xxhash.h>
 
 #include "tests/unit/trace_file.h"
-#include "trace/bytes.h"
-#include "trace/chunk.h"
+#include "trace/format/bytes.h"
+#include "trace/format/chunk.h"
 
 #define PACKETS 60u
 #define BLOBS   4u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What an edited reader gives is the trace with a list of changes, from any packet on. */
 #include "tests/unit/trace_file.h"
-#include "trace/edits.h"
+#include "trace/read/edits.h"
 
 #define PACKETS 90u
 

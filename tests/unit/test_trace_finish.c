@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 
 #include "tests/unit/trace_file.h"
-#include "trace/bytes.h"
-#include "trace/finish.h"
-#include "trace/hash.h"
-#include "trace/tail.h"
-#include "trace/writer_internal.h"
+#include "trace/crash/tail.h"
+#include "trace/format/bytes.h"
+#include "trace/format/hash.h"
+#include "trace/recover/finish.h"
+#include "trace/write/writer_internal.h"
 
 /* The trace's writes from this one on fail, end the process, or don't come back. */
 static unsigned writes_left = UINT32_MAX;

@@ -3,9 +3,9 @@
 #include <xxhash.h>
 
 #include "tests/unit/trace_file.h"
-#include "trace/bytes.h"
-#include "trace/chunk.h"
-#include "trace/dictionary.h"
+#include "trace/format/bytes.h"
+#include "trace/format/chunk.h"
+#include "trace/format/dictionary.h"
 #include "trace/rewrite.h"
 
 static uint8_t forged[16u << 20];
@@ -201,7 +201,7 @@ static enum lap_status read_run(const char *odd, size_t odd_bytes, unsigned odd_
     return read_told();
 }
 
-/* Where many packets follow each other, few questions are asked of each (trace/reader_packet.c, "runs"). */
+/* Where many packets follow each other, few questions are asked of each (trace/read/reader_packet.c, "runs"). */
 UNIT_TEST(one_forged_packet_among_good_ones_is_found)
 {
     static const struct {

@@ -5,11 +5,11 @@
 #include <sys/wait.h>
 
 #include "tests/unit/trace_file.h"
-#include "trace/bytes.h"
-#include "trace/hash.h"
-#include "trace/in_flight.h"
-#include "trace/tail.h"
-#include "trace/writer_internal.h"
+#include "trace/crash/in_flight.h"
+#include "trace/crash/tail.h"
+#include "trace/format/bytes.h"
+#include "trace/format/hash.h"
+#include "trace/write/writer_internal.h"
 
 enum { BODY = 100, CALLS = 3 };
 

@@ -4,8 +4,8 @@
 #include <xxhash.h>
 
 #include "tests/unit/trace_file.h"
-#include "trace/bytes.h"
-#include "trace/writer_internal.h"
+#include "trace/format/bytes.h"
+#include "trace/write/writer_internal.h"
 
 /* Frames of one packet each: two chunks a frame, and the dictionary. */
 enum { FRAMES = 10000, CHUNKS = 2 * FRAMES + 1 };

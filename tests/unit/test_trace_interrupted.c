@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "tests/unit/trace_file.h"
-#include "trace/writer_internal.h"
+#include "trace/write/writer_internal.h"
 
 enum { MARKED = 40, FRAME = 20, EXITED = 7 };
 

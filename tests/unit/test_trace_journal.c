@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 
 #include "tests/unit/trace_file.h"
-#include "trace/hash.h"
-#include "trace/notes.h"
-#include "trace/writer_internal.h"
+#include "trace/crash/notes.h"
+#include "trace/format/hash.h"
+#include "trace/write/writer_internal.h"
 
 enum { THREADS = 4, KILLS = 60 / UNIT_STRIDE + 1, MOST_BLOB = 700 << 10 };
 

@@ -7,11 +7,11 @@
 #include <sys/wait.h>
 
 #include "tests/unit/trace_file.h"
-#include "trace/bytes.h"
-#include "trace/hash.h"
-#include "trace/notes.h"
-#include "trace/tail.h"
-#include "trace/writer_internal.h"
+#include "trace/crash/notes.h"
+#include "trace/crash/tail.h"
+#include "trace/format/bytes.h"
+#include "trace/format/hash.h"
+#include "trace/write/writer_internal.h"
 
 enum { BODY = 100, COMMAND_BODY = 40, LARGE_BODY = 100000, SELF = 0x1234, KERNEL_ID = 77 };
 

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <sys/resource.h>
 
-#include "base/sanitizers.h"
+#include "base/process/sanitizers.h"
 #include "tests/unit/trace_file.h"
 
 #if LAP_ADDRESS_SANITIZER || LAP_THREAD_SANITIZER || !defined(__GLIBC__)

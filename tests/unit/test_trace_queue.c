@@ -9,10 +9,10 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "base/sanitizers.h"
+#include "base/process/sanitizers.h"
 #include "tests/unit/trace_file.h"
-#include "trace/queue.h"
-#include "trace/writer_internal.h"
+#include "trace/write/queue.h"
+#include "trace/write/writer_internal.h"
 
 /* The file's writes: wait while `hold`, and fail once `room` is used up. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;

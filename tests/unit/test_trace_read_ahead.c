@@ -3,8 +3,8 @@
 #include <time.h>
 
 #include "tests/unit/trace_file.h"
-#include "trace/read_ahead.h"
-#include "trace/reader_internal.h"
+#include "trace/read/read_ahead.h"
+#include "trace/read/reader_internal.h"
 
 #define MIB     ((size_t)1 << 20)
 #define FRAMES  40u

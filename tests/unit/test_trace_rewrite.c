@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "tests/unit/trace_file.h"
-#include "trace/chunk.h"
+#include "trace/format/chunk.h"
 #include "trace/rewrite.h"
 
 #define STREAMS 3u

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "tests/unit/trace_file.h"
-#include "trace/writer_internal.h"
+#include "trace/write/writer_internal.h"
 
 /* ---- killed anywhere ---- */
 

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "tests/unit/trace_file.h"
-#include "trace/writer_internal.h"
+#include "trace/write/writer_internal.h"
 
 #define THREADS 4u
 #define PACKETS 20000u

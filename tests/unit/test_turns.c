@@ -7,7 +7,7 @@
 
 #include "layer/core/layer.h"
 #include "tests/unit/trace_file.h"
-#include "trace/send.h"
+#include "trace/send/send.h"
 
 struct layer_state layer;
 

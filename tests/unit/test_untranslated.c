@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which numbers are taken for addresses that a replay does not follow, and which are not. */
-#include "codegen/support/untranslated.h"
+#include "vulkan/untranslated.h"
 
 #include <string.h>
 

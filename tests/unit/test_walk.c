@@ -2,12 +2,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "codegen/support/walk.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "gen_reflect.h"
 #include "tests/unit/unit.h"
-#include "tools/text.h"
+#include "tools/show/text.h"
+#include "vulkan/walk.h"
 
 /* Writes down what is visited: {} structures, [] arrays, values by name. */
 struct notes {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/wire.h"
+#include "trace/format/wire.h"
 
 #include <float.h>
 #include <math.h>

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
-#include "trace/chunk.h"
-#include "trace/output.h"
-#include "trace/reader.h"
+#include "trace/format/chunk.h"
+#include "trace/read/reader.h"
 #include "trace/rewrite.h"
-#include "trace/writer.h"
+#include "trace/write/output.h"
+#include "trace/write/writer.h"
 
 static char trace_folder[512], trace_path[600], trace_tail_path[620];
 

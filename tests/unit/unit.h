@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/sanitizers.h"
+#include "base/process/sanitizers.h"
 
 /* A test that tries every byte, or many processes, tries one of as many: with a sanitizer processes, pages and large
  * allocations cost ten times as much. It divides no power of two, which things in files lie at. */

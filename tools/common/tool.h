@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tool: definitions that all programs of the lapilli command share.
+ */
+#ifndef LAP_TOOLS_COMMON_TOOL_H
+#define LAP_TOOLS_COMMON_TOOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/exit_code.h"
+
+/* Ends a program's output: writes out what stdout still buffers, and returns its exit status. Where output was lost,
+ * it says so on stderr, and LAP_TOOL_OK becomes LAP_TOOL_FAILED. Call it once, behind all output. */
+int lap_tool_end_output(const char *program, int code);
+
+/* Prints the help, and returns the exit status. */
+int lap_tool_help(const char *program, const char *help);
+
+/* The path of a program in this program's own folder. out: PATH_MAX. False: there is none. */
+bool lap_tool_find_beside(const char *name, char *out);
+
+/* In a child: it is killed when `parent` ends. False: that has ended already. */
+bool lap_tool_end_with(pid_t parent);
+
+/* Removes a file that was made for output which there is none of: not a device or a pipe. fd: the open file. */
+void lap_tool_remove_output(int fd, const char *path);
+
+/* "A-B", "A", "A-", "-B": frames from 1. False: it is none of these, or B is before A. */
+bool lap_tool_frames(const char *text, uint64_t *out_first, uint64_t *out_last);
+
+/* The values of --color: auto (-1), always (1), never (0). False: another one. */
+bool lap_tool_parse_colour(const char *text, int *out);
+/* Whether stdout gets colours: for -1 on a terminal, unless NO_COLOR is set. */
+bool lap_tool_has_colour(int colour);
+
+#endif

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/program/run_owner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file/folder.h"
+#include "base/file/new_file.h"
+#include "tools/common/progress.h"
+#include "tools/common/tool.h"
+#include "trace/format/bytes.h"
+#include "trace/format/hash.h"
+#include "vm/frame.h"
+#include "vm/program_file.h"
+#include "vm/resources.h"
+
+#define MOST_FRAME (UINT64_C(4) << 30)
+
+struct run {
+    const struct run_owner *owner;
+    int fd, program_file;
+    struct lap_vm_program program;
+    struct lap_vm_folder *folder;
+    uint8_t *stripped; /* the program's file without resources, as it travels */
+    size_t stripped_bytes;
+    uint8_t *body; /* of the frame that has come */
+    size_t room;
+    char progress_line[128];
+    size_t progress_bytes;
+    struct lap_progress progress;
+    uint64_t sent, resources; /* bytes, also those of the program; and how many */
+    bool sent_program, lost_file;
+};
+
+/* ---- the program ---- */
+
+static enum lap_status map_stripped(struct run *run)
+{
+    int fd = memfd_create("program", MFD_CLOEXEC);
+    enum lap_status status = fd >= 0 ? lap_vm_program_strip(&run->program, run->program_file, fd)
+                                     : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    struct stat info;
+
+    if (status == LAP_OK && fstat(fd, &info) == 0) {
+        run->stripped_bytes = (size_t)info.st_size;
+        run->stripped = mmap(NULL, run->stripped_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (run->stripped == MAP_FAILED) {
+            run->stripped = NULL;
+            status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        }
+    }
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+static enum lap_status open_program(struct run *run)
+{
+    enum lap_status status;
+
+    run->program_file = open(run->owner->program, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (run->program_file < 0)
+        return lap_fail(LAP_ERROR_FORMAT, "%s", strerror(errno));
+    status = lap_vm_program_read(run->program_file, &run->program);
+    if (status == LAP_OK && run->owner->resources)
+        status = lap_vm_folder_open(run->owner->resources, UINT64_MAX, &run->folder);
+    return status == LAP_OK ? map_stripped(run) : status;
+}
+
+/* ---- what is sent ---- */
+
+static enum lap_status send_frame(struct run *run, enum lap_vm_frame_kind kind, uint32_t number, const void *data,
+                                  size_t bytes)
+{
+    run->sent += LAP_VM_FRAME_BYTES + bytes;
+    return lap_vm_frame_send(run->fd, &(struct lap_vm_frame){kind, number, bytes}, data);
+}
+
+/* The frame of the first call behind the initial part, from 1. */
+static uint64_t frame_of_request(const struct lap_vm_program *program)
+{
+    for (size_t i = program->initial; i < program->count; i++)
+        if (lap_vm_code_of(program->code[i]) == LAP_VM_LABEL && lap_vm_data_of(program->code[i]) < program->label_count)
+            return program->labels[lap_vm_data_of(program->code[i])].frame + UINT64_C(1);
+    return program->label_count ? program->labels[program->label_count - 1].frame + UINT64_C(2) : 1;
+}
+
+static enum lap_status send_options(struct run *run)
+{
+    const struct run_words *words = run->owner->words;
+    char *all = malloc(RUN_WORDS_MOST_BYTES + 32); /* and the frame to wait in front of */
+    size_t bytes = 0;
+    enum lap_status status = all ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+
+    for (size_t i = 0; status == LAP_OK && i < words->count; i++) {
+        const char *folder = run_word_folder(words->words[i]);
+        /* The folder's name is of no use there. */
+        char *word = folder ? run_word_with_folder(words->words[i], "here") : strdup(words->words[i]);
+        size_t count = word ? strlen(word) + 1 : 0;
+
+        if (!word)
+            status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        else if (bytes + count > RUN_WORDS_MOST_BYTES)
+            status = lap_fail(LAP_ERROR_ARGUMENT, "the options are longer than %u bytes", RUN_WORDS_MOST_BYTES);
+        else
+            memcpy(all + bytes, word, count);
+        bytes += count;
+        free(word);
+    }
+    if (status == LAP_OK && run->owner->waits)
+        bytes += (size_t)sprintf(all + bytes, "--wait=%" PRIu64, frame_of_request(&run->program)) + 1;
+    if (status == LAP_OK)
+        status = send_frame(run, LAP_VM_FRAME_OPTIONS, 0, all, bytes);
+    free(all);
+    return status;
+}
+
+static enum lap_status begin(struct run *run)
+{
+    uint8_t head[24];
+    uint64_t hash[2];
+    enum lap_status status = send_options(run);
+
+    if (status != LAP_OK)
+        return status;
+    lap_hash128(run->stripped, run->stripped_bytes, hash);
+    lap_store_u64(head, hash[0]);
+    lap_store_u64(head + 8, hash[1]);
+    lap_store_u64(head + 16, run->stripped_bytes);
+    return send_frame(run, LAP_VM_FRAME_PROGRAM, 0, head, sizeof head);
+}
+
+static enum lap_status send_resource(struct run *run, uint32_t number)
+{
+    uint8_t *packed = NULL;
+    size_t bytes = 0;
+    enum lap_status status = LAP_END;
+
+    if (number == LAP_VM_FRAME_FILE_NUMBER) {
+        run->sent_program = true;
+        return send_frame(run, LAP_VM_FRAME_RESOURCE, number, run->stripped, run->stripped_bytes);
+    }
+    if (number >= run->program.resource_count)
+        return lap_fail(LAP_ERROR_FORMAT, "the other side wants a resource that there is not");
+    if (lap_vm_program_has(&run->program, number))
+        status = lap_vm_program_get_packed(&run->program, run->program_file, number, &packed, &bytes);
+    else if (run->folder)
+        status = lap_vm_folder_get(run->folder, &run->program.resources[number], &packed, &bytes);
+    run->resources += status == LAP_OK;
+    if (status == LAP_OK)
+        status = send_frame(run, LAP_VM_FRAME_RESOURCE, number, packed, bytes);
+    else if (status == LAP_END)
+        status = send_frame(run, LAP_VM_FRAME_LACK, number, NULL, 0);
+    free(packed);
+    return status;
+}
+
+/* ---- what comes ---- */
+
+static void print(struct run *run, FILE *to, size_t bytes)
+{
+    lap_progress_clear(&run->progress);
+    for (size_t i = 0; i < bytes; i++) {
+        uint8_t c = run->body[i];
+        (void)fputc((c < ' ' && c != '\n' && c != '\t') || c == 127 ? '?' : c, to);
+    }
+    (void)fflush(to);
+}
+
+/* The replay has played the initial part. Returns when it shall go on: then, or when the other side is gone. */
+static enum lap_status wait_for_line(struct run *run, uint64_t frame)
+{
+    struct pollfd wait[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = run->fd, .events = POLLIN}};
+    char c = 0;
+
+    lap_progress_clear(&run->progress);
+    if (!run->owner->quiet)
+        fprintf(stderr, "%s: waits in front of frame %" PRIu64 " for a line on standard input\n", run->owner->name,
+                frame);
+    while (c != '\n') {
+        if (poll(wait, 2, -1) < 0)
+            continue;
+        if (wait[1].revents)
+            return LAP_OK; /* it has ended, or says something: the rest shows it */
+        if (read(STDIN_FILENO, &c, 1) <= 0)
+            break;
+    }
+    return send_frame(run, LAP_VM_FRAME_GO, 0, NULL, 0);
+}
+
+static enum lap_status show_progress(struct run *run, size_t bytes)
+{
+    enum lap_status status = LAP_OK;
+
+    for (size_t i = 0; i < bytes && status == LAP_OK; i++) {
+        uint64_t done, all;
+
+        if (run->body[i] != '\n') {
+            if (run->progress_bytes < sizeof run->progress_line - 1)
+                run->progress_line[run->progress_bytes++] = (char)run->body[i];
+            continue;
+        }
+        run->progress_line[run->progress_bytes] = 0;
+        run->progress_bytes = 0;
+        if (sscanf(run->progress_line, "{\"done\":%" SCNu64 ",\"all\":%" SCNu64, &done, &all) == 2)
+            lap_progress_show(&run->progress, done, all);
+        else if (run->owner->waits && sscanf(run->progress_line, "{\"waits\":%" SCNu64, &done) == 1)
+            status = wait_for_line(run, done);
+    }
+    return status;
+}
+
+static void write_post(struct run *run, uint32_t label, size_t bytes)
+{
+    const struct lap_vm_label *at = label < run->program.label_count ? &run->program.labels[label] : NULL;
+    FILE *to = run->owner->posts;
+
+    if (!to)
+        return;
+    if (at) {
+        fprintf(to, "{\"packet\": %" PRIu64 ", \"frame\": %" PRIu64 ", ", at->packet, at->frame + UINT64_C(1));
+        if (at->command == UINT32_MAX)
+            fprintf(to, "\"command\": null, ");
+        else
+            fprintf(to, "\"command\": %" PRIu32 ", ", at->command);
+    } else {
+        fprintf(to, "{\"packet\": null, \"frame\": null, \"command\": null, ");
+    }
+    fprintf(to, "\"bytes\": %zu, \"data\": \"", bytes);
+    for (size_t i = 0; i < bytes; i++)
+        fprintf(to, "%02x", run->body[i]);
+    fprintf(to, "\"}\n");
+}
+
+static enum lap_status write_file(struct run *run, uint32_t word, size_t bytes)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    const char *name = (const char *)run->body;
+    const char *folder = word < run->owner->words->count ? run_word_folder(run->owner->words->words[word]) : NULL;
+    size_t length = strnlen(name, bytes), done = length + 1;
+    char path[PATH_MAX];
+    ssize_t wrote = 0;
+    int fd, error;
+
+    if (!folder || length == bytes || !length || length > 255 || name[0] == '.' || strspn(name, plain) != length)
+        return lap_fail(LAP_ERROR_FORMAT, "the other side sends a file that no option asks for");
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    fd = lap_new_file(path);
+    error = fd < 0 ? errno : 0;
+    while (!error && done < bytes) {
+        wrote = write(fd, run->body + done, bytes - done);
+        if (wrote < 0 && errno != EINTR)
+            error = errno;
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    if (fd >= 0 && close(fd) != 0 && !error)
+        error = errno;
+    if (error) {
+        lap_progress_clear(&run->progress);
+        fprintf(stderr, "%s: %s can't be written: %s\n", run->owner->name, path,
+                error == ELOOP ? "it is a symbolic link" : strerror(error));
+        run->lost_file = true;
+    }
+    return LAP_OK;
+}
+
+/* Reads a frame's bytes. */
+static enum lap_status take_bytes(struct run *run, uint64_t bytes)
+{
+    if (bytes > MOST_FRAME)
+        return lap_fail(LAP_ERROR_FORMAT, "the other side speaks another protocol");
+    if (bytes >= run->room) {
+        uint8_t *grown = realloc(run->body, bytes + 1);
+
+        if (!grown)
+            return lap_fail(LAP_ERROR_MEMORY, "no memory for %" PRIu64 " bytes", bytes);
+        run->body = grown;
+        run->room = bytes + 1;
+    }
+    return lap_vm_frame_receive_bytes(run->fd, run->body, bytes);
+}
+
+/* LAP_END: it was the last one; *out_code is the exit status. */
+static enum lap_status take(struct run *run, const struct lap_vm_frame *frame, int *out_code)
+{
+    enum lap_status status = take_bytes(run, frame->bytes);
+
+    if (status != LAP_OK)
+        return status;
+    switch (frame->kind) {
+    case LAP_VM_FRAME_WANT:
+        for (uint64_t i = 0; status == LAP_OK && i + 4 <= frame->bytes; i += 4)
+            status = send_resource(run, lap_load_u32(run->body + i));
+        return status;
+    case LAP_VM_FRAME_POST:
+        write_post(run, frame->number, frame->bytes);
+        return LAP_OK;
+    case LAP_VM_FRAME_TEXT:
+        print(run, frame->number == 1 ? stdout : stderr, frame->bytes);
+        return LAP_OK;
+    case LAP_VM_FRAME_PROGRESS:
+        return show_progress(run, frame->bytes);
+    case LAP_VM_FRAME_FILE:
+        return write_file(run, frame->number, frame->bytes);
+    case LAP_VM_FRAME_END:
+        *out_code = (int)(frame->number & 0xffff);
+        return LAP_END;
+    default:
+        return lap_fail(LAP_ERROR_FORMAT, "the other side speaks another protocol");
+    }
+}
+
+/* ---- all of it ---- */
+
+static enum lap_status enter_sandbox(const struct run_owner *owner)
+{
+    const char *folders[RUN_WORDS_MOST];
+    struct lap_sandbox_options wanted = {.folders = folders};
+    struct lap_sandbox sandbox;
+
+    if (owner->sandbox == LAP_SANDBOX_WISH_OFF)
+        return LAP_OK;
+    for (size_t i = 0; i < owner->words->count; i++)
+        if (run_word_folder(owner->words->words[i]))
+            folders[wanted.folder_count++] = run_word_folder(owner->words->words[i]);
+    lap_sandbox_enter(&wanted, &sandbox);
+    if (owner->sandbox == LAP_SANDBOX_WISH_ON && sandbox.state != LAP_SANDBOX_ON)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "--sandbox=on can't be had: %s", sandbox.lack);
+    return LAP_OK;
+}
+
+enum lap_status run_owner_prepare(const struct run_owner *owner)
+{
+    enum lap_status status = LAP_OK;
+
+    for (size_t i = 0; status == LAP_OK && i < owner->words->count; i++)
+        if (run_word_folder(owner->words->words[i]))
+            status = lap_folder_make(run_word_folder(owner->words->words[i]));
+    return status;
+}
+
+static int talk(struct run *run)
+{
+    struct lap_vm_frame frame;
+    enum lap_status status = begin(run);
+    int code = LAP_TOOL_FAILED;
+
+    lap_progress_begin(&run->progress, "playing", run->owner->quiet);
+    while (status == LAP_OK) {
+        status = lap_vm_frame_receive(run->fd, &frame);
+        if (status == LAP_END)
+            status = lap_fail(LAP_ERROR_IO, "the other side has closed the connection before the end");
+        if (status == LAP_OK)
+            status = take(run, &frame, &code);
+    }
+    lap_progress_clear(&run->progress);
+    if (status != LAP_END) {
+        fprintf(stderr, "%s: %s\n", run->owner->name, lap_error_message());
+        return LAP_TOOL_FAILED;
+    }
+    if (code >= 256) {
+        fprintf(stderr, "%s: the replay was ended: %s\n", run->owner->name, strsignal(code - 256));
+        code = LAP_TOOL_FAILED;
+    }
+    if (!run->owner->quiet)
+        fprintf(stderr, "%s: sent %" PRIu64 " bytes: %sthe program, %" PRIu64 " of %zu resources\n", run->owner->name,
+                run->sent, run->sent_program ? "" : "not ", run->resources, run->program.resource_count);
+    return code == LAP_TOOL_OK && run->lost_file ? LAP_TOOL_FAILED : code;
+}
+
+int run_owner_run(const struct run_owner *owner, int fd)
+{
+    struct run run = {.owner = owner, .fd = fd, .program_file = -1};
+    enum lap_status status = enter_sandbox(owner);
+    int code;
+
+    if (status != LAP_OK) {
+        fprintf(stderr, "%s: %s\n", owner->name, lap_error_message());
+        return LAP_TOOL_FAILED;
+    }
+    status = open_program(&run);
+    if (status == LAP_OK) {
+        code = talk(&run);
+    } else {
+        fprintf(stderr, "%s: %s: %s\n", owner->name, owner->program, lap_error_message());
+        code = status == LAP_ERROR_FORMAT ? LAP_TOOL_NO_TRACE : LAP_TOOL_FAILED;
+    }
+    lap_vm_folder_close(&run.folder);
+    lap_vm_program_release(&run.program);
+    if (run.stripped)
+        (void)munmap(run.stripped, run.stripped_bytes);
+    if (run.program_file >= 0)
+        close(run.program_file);
+    free(run.body);
+    return code;
+}
