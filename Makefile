@@ -229,7 +229,7 @@ $(GEN)/binding_table_comp.h: replayer/ray_tracing/shaders/binding_table.comp
 	$(Q)$(GLSLANG) -V --quiet --target-env vulkan1.1 --vn binding_table_comp -o $@ $<
 $(BUILD)/obj/replayer/ray_tracing/binding_table.o: $(GEN)/binding_table_comp.h
 
-# The hot path of a replay: trace/format/wire.h. Instrumented, it would take minutes to compile.
+# The hot path of a replay: trace/format/decode.h. Instrumented, it would take minutes to compile.
 $(BUILD)/obj/gen/gen_decode_commands.o $(if $(SANITIZE),,$(BUILD)/obj/gen/gen_decode_structs.o): ALL_CFLAGS += -DLAP_WIRE_HOT
 $(BUILD)/obj/gen/%.o: $(GEN)/%.c $(GEN_STAMP) $(ASSERTS_STAMP)
 	@mkdir -p $(@D)

@@ -189,7 +189,7 @@ class _Body:
 
 
 def emit(model: Model) -> dict[str, str]:
-    h = header(model, "emit_decode.py", "GEN_DECODE_H", ["gen_ids.h", "trace/format/wire.h"])
+    h = header(model, "emit_decode.py", "GEN_DECODE_H", ["gen_ids.h", "trace/format/decode.h"])
     h("const void *gen_decode_pnext(struct lap_dec *dec);")
     h("/* The same, inlined for an empty chain. */")
     h("static inline const void *gen_decode_chain(struct lap_dec *dec)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Encoders: one function for each struct and command, straight code without tables. See trace/format/wire.h for the primitives."""
+"""Encoders: one function for each struct and command, straight code without tables. See trace/format/encode.h for the primitives."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class Body:
 
 
 def emit(model: Model) -> dict[str, str]:
-    h = header(model, "emit_encode.py", "GEN_ENCODE_H", ["gen_ids.h", "trace/format/wire.h"])
+    h = header(model, "emit_encode.py", "GEN_ENCODE_H", ["gen_ids.h", "trace/format/encode.h"])
     h("/* The chain: for each structure its number, its size in bytes (32 bits) and its members; 0 ends it. */")
     h("void gen_encode_pnext(struct lap_enc *enc, const void *chain);")
     h("/* The same, inlined for an empty chain. */")

@@ -9,7 +9,7 @@ from text import Text, finish_header, header
 
 
 def emit(model: Model) -> dict[str, str]:
-    h = header(model, "emit_recode.py", "GEN_RECODE_H", ["<stdbool.h>", "<stdint.h>", "trace/format/wire.h"])
+    h = header(model, "emit_recode.py", "GEN_RECODE_H", ["<stdbool.h>", "<stdint.h>", "trace/format/encode.h"])
     h("/* Encodes a struct gen_args_X: the body of a packet, or of a command in a block, behind its number. False: this build has no such")
     h(" * command, and nothing was written. */")
     h("bool gen_recode(struct lap_enc *enc, uint32_t command, const void *args);")

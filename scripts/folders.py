@@ -26,7 +26,7 @@ MOST_FILES = 40
 MODULES = {
     "base": ". file process",
     "vulkan": "texel shader",
-    "trace": "format crash send read recover write receive",
+    "trace": "format crash send read write recover receive",
     "tools": "common show record program",
     "inspector": "analysis position state memory edit slice program",
     "layer": "core image memory shader command submit part entry",

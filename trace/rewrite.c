@@ -9,9 +9,9 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "trace/format/bytes.h"
+#include "trace/format/decode.h"
 #include "trace/format/dictionary.h"
 #include "trace/format/format.h"
-#include "trace/format/wire.h"
 #include "trace/read/source.h"
 #include "trace/write/output.h"
 
@@ -45,7 +45,7 @@ struct rewrite {
     struct mark marks[GATHERED_MARKS];
     size_t mark_count;
     struct lap_totals totals; /* of the last mark */
-    struct lap_dictionary dictionary;
+    struct lap_name_table dictionary;
     uint8_t *raw;
 };
 
@@ -130,7 +130,7 @@ struct packets {
     size_t steps_stop; /* behind them */
 };
 
-static bool is_command(const struct lap_dictionary *dictionary, uint64_t number)
+static bool is_command(const struct lap_name_table *dictionary, uint64_t number)
 {
     return number < dictionary->lists[LAP_DICTIONARY_COMMANDS].count &&
            (number || dictionary->lists[LAP_DICTIONARY_COMMANDS].names[0][0]);

@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "gen_decode.h"
-#include "trace/format/wire.h"
+#include "trace/format/decode.h"
 #include "vulkan/dictionary.h"
 
 /* Room for the parameters of any command. */

@@ -11,7 +11,7 @@
 #include <vulkan/vulkan.h>
 
 #include "base/object.h"
-#include "trace/format/wire.h"
+#include "trace/format/encode.h"
 
 /* lap_enc.scratch: context that a structure (or the layer) passes to its members. */
 enum {

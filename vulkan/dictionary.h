@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "trace/format/wire.h"
+#include "trace/format/decode.h"
 #include "trace/read/reader.h"
 
 struct lap_dictionary {

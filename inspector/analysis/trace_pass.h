@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "trace/format/wire.h"
+#include "trace/format/decode.h"
 #include "trace/read/reader.h"
 
 #define TRACE_PASS_VISITORS 16u

@@ -73,7 +73,7 @@ void recode_init(struct recode *recode, const struct lap_dictionary *dictionary)
     recode->source =
         (struct lap_dec_source){.blob = read_blob, .struct_id = struct_id, .keeps_empty = true, .user = recode};
     lap_arena_init(&recode->arena, 0);
-    lap_enc_init(&recode->enc, &recode->tables, NULL);
+    lap_enc_init(&recode->enc, &recode->tables);
     recode->enc.takes_hidden = recode->enc.decoded = true; /* the same as the source */
     recode->enc.scratch[COND_SCRATCH_SECONDARY] = true;
     recode->enc.struct_numbers = recode->struct_numbers;

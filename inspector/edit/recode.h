@@ -15,7 +15,8 @@
 #include "base/object.h"
 #include "base/status.h"
 #include "gen_ids.h"
-#include "trace/format/wire.h"
+#include "trace/format/decode.h"
+#include "trace/format/encode.h"
 #include "trace/read/edits.h"
 #include "vulkan/dictionary.h"
 

@@ -24,7 +24,7 @@ struct program_packets {
     const struct lap_vm_program *program;
     struct program_resources resources;
     struct lap_packet_maker maker;
-    struct lap_writer_options names;
+    struct lap_names names;
     uint32_t *commands[LAP_VM_APIS]; /* [function]: enum gen_command */
     uint64_t *frame_ends;
     char *info;
@@ -547,9 +547,9 @@ enum lap_status program_packets_create(const struct lap_vm_program *program, con
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     p->program = program;
     p->resources = *resources;
-    p->names = (struct lap_writer_options){.commands = {gen_command_names, GEN_COMMAND_COUNT},
-                                           .structs = {gen_struct_names, GEN_STRUCT_COUNT},
-                                           .handle_types = {gen_handle_names, GEN_HANDLE_COUNT}};
+    p->names = (struct lap_names){.commands = {gen_command_names, GEN_COMMAND_COUNT},
+                                  .structs = {gen_struct_names, GEN_STRUCT_COUNT},
+                                  .handle_types = {gen_handle_names, GEN_HANDLE_COUNT}};
     p->maker = (struct lap_packet_maker){
         .names = &p->names, .begin = begin, .next = next, .blob = blob, .end = end, .user = p};
     status = sizeof(void *) == 8 ? find_functions(p)

@@ -165,7 +165,7 @@ static enum lap_status append_barrier(struct cut *c)
     struct lap_enc enc;
     enum lap_status status = append_number(&c->block, c->barrier);
 
-    lap_enc_init(&enc, NULL, NULL);
+    lap_enc_init(&enc, NULL);
     gen_encode_vkCmdPipelineBarrier(&enc, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1,
                                     &all, 0, NULL, 0, NULL);
     if (status == LAP_OK)
@@ -776,9 +776,9 @@ static enum lap_status open_writer(struct cut *c, int fd, const char *name)
     const char **command_names = names_of(c->reader, commands, lap_reader_command_name),
                **struct_names = names_of(c->reader, structs, lap_reader_struct_name),
                **type_names = names_of(c->reader, types, lap_reader_handle_type_name);
-    const struct lap_writer_options options = {.commands = {command_names, commands},
-                                               .structs = {struct_names, structs},
-                                               .handle_types = {type_names, types},
+    const struct lap_writer_options options = {.names.commands = {command_names, commands},
+                                               .names.structs = {struct_names, structs},
+                                               .names.handle_types = {type_names, types},
                                                .packer = c->options->packer,
                                                .queue_bytes = LAP_WRITER_NO_QUEUE};
     enum lap_status status = lap_no_memory(NULL);

@@ -299,7 +299,7 @@ static void set_states_on(struct work *w, uint64_t queue)
     know(w, GEN_HANDLE_VkQueue, queue);
     know(w, GEN_HANDLE_VkCommandPool, w->next_pool++);
     know(w, GEN_HANDLE_VkCommandBuffer, w->next_commands++);
-    lap_enc_init(&w->enc, &w->numbers.tables, NULL);
+    lap_enc_init(&w->enc, &w->numbers.tables);
     w->count = 0;
     gen_encode_vkBeginCommandBuffer(command(w, GEN_vkBeginCommandBuffer), &begin);
     for (size_t i = 0; i < list->count && w->status == LAP_OK;) {

@@ -54,7 +54,7 @@ static void init(struct layer_cmdbuf *cb, struct layer_device *dev, const VkComm
     cb->handle = handle;
     cb->device = dev;
     cb->secondary = info->level == VK_COMMAND_BUFFER_LEVEL_SECONDARY;
-    lap_enc_init(&cb->enc, &dev->tables, NULL);
+    lap_enc_init(&cb->enc, &dev->tables);
     layer_touched_init(&cb->touched);
     if (!pool)
         return;
@@ -152,7 +152,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_BeginCommandBuffer(VkCommandBuffer comman
     cb->state = LAYER_CMDBUF_RECORDING;
     layer_notes_begin(&cb->note);
     /* Blocks that outlive a part have their bytes in place. */
-    cb->enc.writer = layer.options.parts.on ? NULL : atomic_load_explicit(&layer.writer, memory_order_acquire);
+    lap_enc_use_writer(&cb->enc,
+                       layer.options.parts.on ? NULL : atomic_load_explicit(&layer.writer, memory_order_acquire));
     cb->enc.scratch[COND_SCRATCH_SECONDARY] = cb->secondary;
     struct lap_enc *enc = layer_block_command(cb, GEN_vkBeginCommandBuffer);
     if (enc)

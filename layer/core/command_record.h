@@ -15,7 +15,7 @@
 #include "gen_memo.h"
 #include "layer/core/device_record.h"
 #include "layer/core/notes.h"
-#include "trace/format/wire.h"
+#include "trace/format/encode.h"
 #include "vulkan/shader/spirv.h"
 
 struct layer_code; /* layer/shader/code.h */

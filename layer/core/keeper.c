@@ -115,8 +115,8 @@ void layer_keeper_init(void)
     keeper.tables.maps = keeper.pointers;
     for (uint32_t i = 1; i < GEN_COMMAND_COUNT; i++)
         keeper.kinds[i] = (uint8_t)kind_of(i);
-    lap_enc_init(&keeper.enc, NULL, NULL);
-    lap_enc_init(&keeper.again, &keeper.tables, NULL);
+    lap_enc_init(&keeper.enc, NULL);
+    lap_enc_init(&keeper.again, &keeper.tables);
     lap_arena_init(&keeper.arena, ARENA_BYTES);
 }
 

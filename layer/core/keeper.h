@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "gen_ids.h"
-#include "trace/format/wire.h"
+#include "trace/format/encode.h"
 
 /* Once, before all others. */
 void layer_keeper_init(void);

@@ -24,7 +24,7 @@
 #include "gen_ids.h"
 #include "layer/core/thread.h"
 #include "trace/crash/notes.h"
-#include "trace/format/wire.h"
+#include "trace/format/encode.h"
 
 struct lap_writer;
 

@@ -505,9 +505,9 @@ static void note_stream(uint64_t waited_ms)
 static bool open_file(const struct layer_recording_hooks *hooks)
 {
     struct lap_writer_options options = {
-        .commands = {gen_command_names, GEN_COMMAND_COUNT},
-        .structs = {gen_struct_names, GEN_STRUCT_COUNT},
-        .handle_types = {gen_handle_names, GEN_HANDLE_COUNT},
+        .names.commands = {gen_command_names, GEN_COMMAND_COUNT},
+        .names.structs = {gen_struct_names, GEN_STRUCT_COUNT},
+        .names.handle_types = {gen_handle_names, GEN_HANDLE_COUNT},
         .packer = layer.options.packer,
         .queue_bytes = layer.options.queue_bytes,
         .log = &layer.log,

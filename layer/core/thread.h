@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "trace/crash/in_flight.h"
-#include "trace/format/wire.h"
+#include "trace/format/encode.h"
 
 struct lap_note_thread;
 struct lap_stream;

@@ -161,7 +161,7 @@ enum lap_status layer_state_commands_begin(struct layer_device *dev, VkQueueFlag
     status = create_commands(out);
     if (status != LAP_OK)
         return status;
-    lap_enc_init(&out->enc, &dev->tables, NULL);
+    lap_enc_init(&out->enc, &dev->tables);
     if (layer_state_command(out, GEN_vkBeginCommandBuffer))
         gen_encode_vkBeginCommandBuffer(&out->enc, &begin);
     return LAP_OK;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "gen_ids.h"
-#include "trace/format/wire.h"
+#include "trace/format/decode.h"
 
 struct replay_references;
 

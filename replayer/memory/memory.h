@@ -2,7 +2,7 @@
 /*
  * memory: allocates memory for the objects of a replay. The properties of the recorded memory and the object's
  * requirements on the replay device choose a memory type. Small objects share blocks (suballocator.h). Large ones,
- * dedicated ones and the first ones get an allocation of their own. placement.h has the rules, and docs/memory.md,
+ * dedicated ones and the first ones get an allocation of their own. policy.h has the rules, and docs/memory.md,
  * "Where a replay puts objects", the reasons. Host-visible memory stays mapped.
  *
  * Each device has a planner. It also owns the memory of the replay's own copies: staging (staging.h), and the read-back

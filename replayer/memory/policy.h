@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * placement: the policy of where objects lie. It decides which memory types suit an object, whether the object gets an
+ * policy: where objects lie. It decides which memory types suit an object, whether the object gets an
  * allocation of its own or a range of a shared block, how large a block is, and how much may be allocated. It has all
  * numbers of that policy, makes no Vulkan calls and has no state. docs/memory.md, "Where a replay puts objects". Any
  * thread.

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "trace/read/reader.h"
+#include "trace/write/writer.h"
 
 static const char **names(const struct lap_reader *reader, const char *(*name)(const struct lap_reader *, uint64_t),
                           uint32_t count)
@@ -61,12 +62,12 @@ int main(int argc, char **argv)
     if (lap_reader_open(argv[1], &no_options, &reader) != LAP_OK)
         return fprintf(stderr, "%s\n", lap_error_message()), 1;
     struct lap_writer_options options = {
-        .commands = {names(reader, lap_reader_command_name, lap_reader_command_count(reader)),
-                     lap_reader_command_count(reader)},
-        .structs = {names(reader, lap_reader_struct_name, lap_reader_struct_count(reader)),
-                    lap_reader_struct_count(reader)},
-        .handle_types = {names(reader, lap_reader_handle_type_name, lap_reader_handle_type_count(reader)),
-                         lap_reader_handle_type_count(reader)},
+        .names.commands = {names(reader, lap_reader_command_name, lap_reader_command_count(reader)),
+                           lap_reader_command_count(reader)},
+        .names.structs = {names(reader, lap_reader_struct_name, lap_reader_struct_count(reader)),
+                          lap_reader_struct_count(reader)},
+        .names.handle_types = {names(reader, lap_reader_handle_type_name, lap_reader_handle_type_count(reader)),
+                               lap_reader_handle_type_count(reader)},
         .packer = &lap_codec_lz4,
     };
     if (lap_writer_create(argv[2], &options, &writer) != LAP_OK)
@@ -99,9 +100,9 @@ int main(int argc, char **argv)
         lap_packet_end(stream);
     }
     lap_writer_destroy(&writer);
-    free((void *)(uintptr_t)options.commands.names);
-    free((void *)(uintptr_t)options.structs.names);
-    free((void *)(uintptr_t)options.handle_types.names);
+    free((void *)(uintptr_t)options.names.commands.names);
+    free((void *)(uintptr_t)options.names.structs.names);
+    free((void *)(uintptr_t)options.names.handle_types.names);
     lap_reader_close(&reader);
     printf("%u packets changed\n", changed);
     return changed ? 0 : 1;

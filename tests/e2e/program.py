@@ -98,6 +98,10 @@ def a_part_ends_where_it_should(context: Context) -> None:
     frames = [int(line.split()[2]) for line in lines if line.startswith("label ")]
     before, behind = ([frames[int(found[1])] for line in part if (found := label.match(line))] for part in (lines[:at], lines[at:]))
     check(set(before) == {0} and set(behind) == {1, 2}, f"{sorted(set(before))}, then {sorted(set(behind))}")
+    compile_trace(context, "out.lapilli", "rest.lapvm", "--frames", "2-")
+    rest = text_of(context, "rest.lapvm").splitlines()
+    initial = [[line for line in part if label.match(line)] for part in (lines[:at], rest[:rest.index("request")])]
+    check(initial[0] == initial[1] and len(rest) > len(lines), "the initial part of 2- is another one than that of 2-3")
     check("it has" in context.run([context.program("lapilli"), "compile", "--frames", "900", "-o", "no.lapvm", "out.lapilli"], expect=2).err, "no sentence")
     check(not (context.folder / "no.lapvm").exists(), "a file is left")
 

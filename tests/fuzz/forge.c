@@ -10,6 +10,7 @@
 
 #include "trace/format/chunk.h"
 #include "trace/format/dictionary.h"
+#include "trace/format/encode.h"
 #include "trace/format/hash.h"
 #include "trace/read/reader.h"
 
@@ -334,8 +335,8 @@ size_t forge_store(const struct forge *forge, uint8_t *data, size_t capacity)
 
 void forge_blank(struct forge *forge, const bool *used, size_t count)
 {
-    struct lap_dictionary dictionary;
-    struct lap_writer_options names = {.packer = NULL};
+    struct lap_name_table dictionary;
+    struct lap_names names = {0};
     struct forge_bytes blanked;
 
     if (lap_dictionary_decode(forge->dictionary.data, forge->dictionary.bytes, &dictionary) != LAP_OK)

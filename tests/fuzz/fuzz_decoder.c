@@ -10,6 +10,7 @@
 #include "inspector/edit/recode.h"
 #include "tests/fuzz/fuzz.h"
 #include "tools/show/print.h"
+#include "trace/format/decode.h"
 #include "vulkan/block.h"
 
 static FILE *nowhere;

@@ -133,7 +133,8 @@ static inline void block_begin(struct program *p)
 {
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
 
-    lap_enc_init(&p->block, &p->s.tables, p->s.writer);
+    lap_enc_init(&p->block, &p->s.tables);
+    lap_enc_use_writer(&p->block, p->s.writer);
     p->block_commands = 0;
     COMMAND(p, vkBeginCommandBuffer, &begin);
 }

@@ -38,9 +38,9 @@ static inline uint64_t sample_handle(struct sample *sample, uint32_t type, uint6
 
 static inline bool sample_begin(struct sample *sample)
 {
-    struct lap_writer_options options = {.commands = {gen_command_names, GEN_COMMAND_COUNT},
-                                         .structs = {gen_struct_names, GEN_STRUCT_COUNT},
-                                         .handle_types = {gen_handle_names, GEN_HANDLE_COUNT},
+    struct lap_writer_options options = {.names.commands = {gen_command_names, GEN_COMMAND_COUNT},
+                                         .names.structs = {gen_struct_names, GEN_STRUCT_COUNT},
+                                         .names.handle_types = {gen_handle_names, GEN_HANDLE_COUNT},
                                          .packer = &lap_codec_lz4};
     int fd;
 
@@ -138,7 +138,8 @@ static inline void sample_record(struct sample *sample)
 
     gen_encode_lapilliUpdateBuffer(sample_packet(sample, GEN_lapilliUpdateBuffer, 0), buffer, 16, 5, "hello");
     lap_packet_end(sample->stream);
-    lap_enc_init(&block, &sample->tables, sample->writer);
+    lap_enc_init(&block, &sample->tables);
+    lap_enc_use_writer(&block, sample->writer);
     if (lap_enc_reserve(&block, LAP_WIRE_MAX_VARINT))
         lap_put_u64(&block, GEN_vkBeginCommandBuffer);
     gen_encode_vkBeginCommandBuffer(&block, &begin);

@@ -50,7 +50,8 @@ static inline struct block begin_block(struct written *w)
 {
     VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     struct block b = {.w = w};
-    lap_enc_init(&b.enc, &w->s.tables, w->s.writer);
+    lap_enc_init(&b.enc, &w->s.tables);
+    lap_enc_use_writer(&b.enc, w->s.writer);
     gen_encode_vkBeginCommandBuffer(command(&b, GEN_vkBeginCommandBuffer), &info);
     return b;
 }

@@ -13,6 +13,7 @@
 #include "layer/submit/memory_checks.h"
 #include "layer/submit/submission.h"
 #include "tests/unit/layer_device.h"
+#include "trace/format/decode.h"
 
 void layer_note_unseen(enum lap_unseen what)
 {
@@ -93,7 +94,7 @@ struct lap_enc *layer_packet_begin(const struct lap_object_tables *tables, enum 
 {
     if (command != GEN_lapilliCheckBuffer)
         return NULL;
-    lap_enc_init(&packet, tables, NULL);
+    lap_enc_init(&packet, tables);
     return &packet;
 }
 void layer_packet_end(void)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/format/wire.h"
+#include "trace/format/decode.h"
 #include "unit.h"
 
 #define RECORDED 0x7f1200000000u

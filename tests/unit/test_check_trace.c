@@ -293,7 +293,8 @@ static void put_dynamic_offsets(struct program *p, uint32_t storage, uint32_t un
 
     PUT(p, vkCreateDescriptorSetLayout, p->device, &set_info, NULL, &set_layout, VK_SUCCESS);
     PUT(p, vkCreatePipelineLayout, p->device, &info, NULL, &layout, VK_SUCCESS);
-    lap_enc_init(&block, &p->s.tables, p->s.writer);
+    lap_enc_init(&block, &p->s.tables);
+    lap_enc_use_writer(&block, p->s.writer);
     if (lap_enc_reserve(&block, LAP_WIRE_MAX_VARINT))
         lap_put_u64(&block, GEN_vkBeginCommandBuffer);
     gen_encode_vkBeginCommandBuffer(&block, &begin);

@@ -134,7 +134,8 @@ static uint64_t put_block(struct program *p, uint64_t executed)
                                            .pInheritanceInfo = &inheritance};
     uint64_t id;
 
-    lap_enc_init(&p->block, &p->s.tables, p->s.writer);
+    lap_enc_init(&p->block, &p->s.tables);
+    lap_enc_use_writer(&p->block, p->s.writer);
     p->block.scratch[COND_SCRATCH_SECONDARY] = true;
     COMMAND(p, vkBeginCommandBuffer, &begin_info);
     if (executed) {

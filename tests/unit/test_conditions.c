@@ -15,7 +15,7 @@ static void begin(void)
 {
     for (uint32_t i = 0; i < GEN_HANDLE_COUNT; i++)
         maps[i] = &empty;
-    lap_enc_init(&enc, &tables, NULL);
+    lap_enc_init(&enc, &tables);
 }
 
 static size_t end(void)

@@ -32,9 +32,9 @@ struct file {
 
 static bool open_file(struct file *file)
 {
-    struct lap_writer_options options = {.commands = {commands, sizeof commands / sizeof commands[0]},
-                                         .structs = {structs, sizeof structs / sizeof structs[0]},
-                                         .handle_types = {handles, sizeof handles / sizeof handles[0]}};
+    struct lap_writer_options options = {.names.commands = {commands, sizeof commands / sizeof commands[0]},
+                                         .names.structs = {structs, sizeof structs / sizeof structs[0]},
+                                         .names.handle_types = {handles, sizeof handles / sizeof handles[0]}};
     struct lap_writer *writer;
     int fd;
 

@@ -44,7 +44,7 @@ static void begin(void)
     add_record(GEN_HANDLE_VkPipelineLayout, gen_u64_VkPipelineLayout(LAYOUT), 300, &layout);
     memset(&cb, 0, sizeof cb);
     cb.device = dev;
-    lap_enc_init(&cb.enc, &dev->tables, NULL);
+    lap_enc_init(&cb.enc, &dev->tables);
     begin_recording();
 }
 
@@ -62,7 +62,7 @@ static void end(void)
         begin_recording();                                                                                             \
         CHECK(gen_quick_##name(&cb, __VA_ARGS__));                                                                     \
         CHECK_EQ_U64(cb.command_count, 1);                                                                             \
-        lap_enc_init(&slow, &dev->tables, NULL);                                                                       \
+        lap_enc_init(&slow, &dev->tables);                                                                             \
         CHECK(lap_enc_reserve(&slow, LAP_WIRE_MAX_VARINT));                                                            \
         lap_put_u64(&slow, GEN_##name);                                                                                \
         gen_encode_##name(&slow, __VA_ARGS__);                                                                         \

@@ -16,7 +16,7 @@ static void begin(struct lap_enc *enc)
 {
     for (uint32_t i = 0; i < GEN_HANDLE_COUNT; i++)
         maps[i] = &empty;
-    lap_enc_init(enc, &tables, NULL);
+    lap_enc_init(enc, &tables);
 }
 
 /* Encodes two structures of a type that differ where nothing was filled in: the bytes must be the same. */

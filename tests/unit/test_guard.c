@@ -376,7 +376,8 @@ static void put_secondary(struct program *p, struct secondary *s)
                                       .pInheritanceInfo = &inherited};
 
     p->commands = s->commands;
-    lap_enc_init(&p->block, &p->s.tables, p->s.writer);
+    lap_enc_init(&p->block, &p->s.tables);
+    lap_enc_use_writer(&p->block, p->s.writer);
     p->block.scratch[COND_SCRATCH_SECONDARY] = 1;
     p->block_commands = 0;
     COMMAND(p, vkBeginCommandBuffer, &begin);

@@ -32,7 +32,8 @@ static struct lap_enc *command(struct written *w, uint32_t number)
 static void begin_block(struct written *w)
 {
     VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    lap_enc_init(&w->enc, &w->s.tables, w->s.writer);
+    lap_enc_init(&w->enc, &w->s.tables);
+    lap_enc_use_writer(&w->enc, w->s.writer);
     w->count = 0;
     gen_encode_vkBeginCommandBuffer(command(w, GEN_vkBeginCommandBuffer), &info);
 }

@@ -195,7 +195,7 @@ static void create_command_buffer(uint64_t index)
 static void record_pipeline(uint64_t command_buffer, uint64_t pipeline, uint64_t times)
 {
     struct lap_enc enc;
-    lap_enc_init(&enc, &tables, NULL);
+    lap_enc_init(&enc, &tables);
     for (uint64_t i = 0; i < times; i++) {
         CHECK(lap_enc_reserve(&enc, LAP_WIRE_MAX_VARINT));
         lap_put_u64(&enc, GEN_vkCmdBindPipeline);

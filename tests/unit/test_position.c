@@ -99,7 +99,8 @@ static uint64_t put_block(struct written *w, unsigned buffer, unsigned dispatche
     struct lap_enc enc;
     uint64_t id;
 
-    lap_enc_init(&enc, &w->s.tables, w->s.writer);
+    lap_enc_init(&enc, &w->s.tables);
+    lap_enc_use_writer(&enc, w->s.writer);
     put_command(&enc, GEN_vkBeginCommandBuffer);
     gen_encode_vkBeginCommandBuffer(&enc, &begin);
     for (unsigned i = 0; i < dispatches; i++) {

@@ -594,7 +594,7 @@ static void aliases_add(struct aliases *a, enum gen_handle_type type, uint64_t i
         .type = type, .index = index, .memory = 1, .offset = offset, .bytes = 4096, .layout = layout};
     struct lap_enc enc;
 
-    lap_enc_init(&enc, NULL, NULL);
+    lap_enc_init(&enc, NULL);
     if (type == GEN_HANDLE_VkBuffer)
         gen_encode_VkBufferCreateInfo(&enc, &alias_buffer);
     else

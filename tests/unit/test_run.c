@@ -6,6 +6,7 @@
 #include "gen_decode.h"
 #include "gen_encode.h"
 #include "tests/unit/unit.h"
+#include "trace/format/decode.h"
 
 static struct lap_enc enc;
 static struct lap_arena arena;
@@ -14,7 +15,7 @@ static const struct lap_dec_source source;
 static void start(void)
 {
     lap_enc_finish(&enc);
-    lap_enc_init(&enc, NULL, NULL);
+    lap_enc_init(&enc, NULL);
     lap_arena_finish(&arena);
     lap_arena_init(&arena, 0);
 }

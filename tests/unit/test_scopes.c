@@ -6,6 +6,7 @@
 
 #include "gen_decode.h"
 #include "tests/unit/unit.h"
+#include "trace/format/decode.h"
 #include "vulkan/block.h"
 
 struct cut {

@@ -10,6 +10,7 @@
 #include "replayer/memory/memory_internal.h"
 #include "replayer/sparse/sparse_internal.h"
 #include "tests/unit/player_program.h"
+#include "trace/format/decode.h"
 #include "vulkan/block.h"
 
 enum { EARLY = 1, LATE, OBJECTS = 2 }; /* buffers, images and memories, by the batch that binds them */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a writer writes, a reader reads. */
 #include "tests/unit/trace_file.h"
+#include "trace/format/decode.h"
 
 UNIT_TEST(an_empty_trace_is_complete)
 {
@@ -49,7 +50,7 @@ UNIT_TEST(names_that_a_trace_can_not_have_are_refused)
     for (int i = 0; i < 5; i++) {
         struct lap_writer_options options = TRACE_OPTIONS;
         struct lap_writer *writer = (struct lap_writer *)&options;
-        options.structs = (struct lap_name_list){i < 4 ? bad[i] : too_long, 2};
+        options.names.structs = (struct lap_name_list){i < 4 ? bad[i] : too_long, 2};
         fresh_trace_path();
         CHECK_EQ_INT(lap_writer_create(trace_path, &options, &writer), LAP_ERROR_ARGUMENT);
         CHECK(writer == NULL && access(trace_path, F_OK) != 0);
@@ -57,7 +58,7 @@ UNIT_TEST(names_that_a_trace_can_not_have_are_refused)
     struct lap_writer_options options = TRACE_OPTIONS;
     struct lap_writer *writer = NULL;
     long_name[255] = 0;
-    options.structs = (struct lap_name_list){too_long, 2};
+    options.names.structs = (struct lap_name_list){too_long, 2};
     CHECK_EQ_INT(lap_writer_create(trace_path, &options, &writer), LAP_OK);
     lap_writer_destroy(&writer);
     struct lap_reader *reader = open_trace(NULL);

@@ -26,7 +26,8 @@ static uint64_t put_block(struct written *w, uint32_t command, const void *args)
     struct lap_enc block;
     uint64_t id;
 
-    lap_enc_init(&block, &w->s.tables, w->s.writer);
+    lap_enc_init(&block, &w->s.tables);
+    lap_enc_use_writer(&block, w->s.writer);
     CHECK(lap_enc_reserve(&block, LAP_WIRE_MAX_VARINT));
     lap_put_u64(&block, GEN_vkBeginCommandBuffer);
     gen_encode_vkBeginCommandBuffer(&block, &begin);

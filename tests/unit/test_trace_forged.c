@@ -412,7 +412,7 @@ UNIT_TEST(forged_dictionaries_are_refused)
 /* A list of `count` names "v", the first of which has none, and two empty lists. */
 static enum lap_status decode_names(uint32_t count)
 {
-    struct lap_dictionary dictionary;
+    struct lap_name_table dictionary;
     uint8_t *payload = malloc(2 * (size_t)count + 16), *p = lap_at_u64(payload, count);
     enum lap_status status;
     *p++ = 0;

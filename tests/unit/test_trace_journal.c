@@ -9,6 +9,7 @@
 
 #include "tests/unit/trace_file.h"
 #include "trace/crash/notes.h"
+#include "trace/format/decode.h"
 #include "trace/format/hash.h"
 #include "trace/write/writer_internal.h"
 
@@ -22,7 +23,7 @@ static const char *const commands[] = {"", "vkOne", LAP_MISSING_PACKET};
 static void begin(size_t queue_bytes)
 {
     struct lap_writer_options options = TRACE_OPTIONS;
-    options.commands = (struct lap_name_list){commands, 3};
+    options.names.commands = (struct lap_name_list){commands, 3};
     options.queue_bytes = queue_bytes;
     fresh_trace_path();
     CHECK_EQ_INT(lap_writer_create(trace_path, &options, &writer), LAP_OK);

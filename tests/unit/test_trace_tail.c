@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "tests/unit/trace_file.h"
+#include "trace/format/decode.h"
 #include "trace/write/writer_internal.h"
 
 /* ---- killed anywhere ---- */

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "tests/unit/trace_file.h"
+#include "trace/format/decode.h"
 #include "trace/write/writer_internal.h"
 
 #define THREADS 4u

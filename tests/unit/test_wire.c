@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/format/wire.h"
+#include "trace/format/decode.h"
+#include "trace/format/encode.h"
 
 #include <float.h>
 #include <math.h>
@@ -15,7 +16,7 @@ static struct lap_dec_source source;
 static void start(void)
 {
     lap_enc_finish(&enc);
-    lap_enc_init(&enc, NULL, NULL);
+    lap_enc_init(&enc, NULL);
     lap_arena_finish(&arena);
     lap_arena_init(&arena, 0);
     memset(&source, 0, sizeof(source));

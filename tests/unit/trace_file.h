@@ -13,6 +13,7 @@
 
 #include "tests/unit/unit.h"
 #include "trace/format/chunk.h"
+#include "trace/format/decode.h"
 #include "trace/read/reader.h"
 #include "trace/rewrite.h"
 #include "trace/write/output.h"
@@ -76,8 +77,8 @@ static const char *const trace_structs[] = {"", "VkThingInfo"};
 static const char *const trace_handle_types[] = {"", "VkThing", "VkOther"};
 #define TRACE_OPTIONS                                                                                                  \
     {                                                                                                                  \
-        .commands = {trace_commands, 4}, .structs = {trace_structs, 2}, .handle_types = {trace_handle_types, 3},       \
-        .packer = &lap_codec_lz4,                                                                                      \
+        .names.commands = {trace_commands, 4}, .names.structs = {trace_structs, 2},                                    \
+        .names.handle_types = {trace_handle_types, 3}, .packer = &lap_codec_lz4,                                       \
     }
 
 /* Creates trace_path anew. queue_bytes: as in lap_writer_options. */

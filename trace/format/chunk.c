@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/format/chunk.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "trace/format/bytes.h"
+#include "trace/format/decode.h"
 #include "trace/format/hash.h"
 
 /* No LZ4 block of n bytes holds more than this many times n, plus the most for its first token. A payload that another

@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "trace/format/codec.h"
 #include "trace/format/format.h"
-#include "trace/write/writer.h"
+#include "trace/format/wire.h"
 
 #define LAP_FILE_HEADER_BYTES   40u
 #define LAP_CHUNK_HEADER_BYTES  72u
@@ -75,6 +76,28 @@ enum lap_status lap_chunk_unpack(const struct lap_chunk_header *header, const ui
 enum lap_status lap_chunk_check(const struct lap_chunk_header *header, const uint8_t *stored) LAP_MUST_CHECK;
 
 /* ---- payloads of fixed shape ---- */
+
+/* What is counted of a recording; numbers in the file. */
+enum lap_counter {
+    LAP_COUNTER_CALLS,    /* packets of program calls */
+    LAP_COUNTER_COMMANDS, /* calls inside command buffers */
+    LAP_COUNTER_BLOCKS_RECORDED,
+    LAP_COUNTER_BLOCKS_STORED,
+    LAP_COUNTER_UPDATES,
+    LAP_COUNTER_UPDATE_BYTES,
+    LAP_COUNTER_UNKNOWN_STRUCTS,
+    LAP_COUNTER_WAITED_US,     /* that recording threads waited because the queue was full; kept by the writer itself */
+    LAP_COUNTER_BINDS,         /* objects that got memory */
+    LAP_COUNTER_ALIASED_BINDS, /* of these: over another object, or it is not known */
+    LAP_COUNTER_LAST_ALIASED,  /* no count: a ticket behind which there are no more of these; 0: not known */
+    LAP_COUNTER_UNUSED,        /* 0; in older traces the number of a blob that no reader needs */
+    LAP_COUNTER_WHOLE, /* no count: all packets up to this ticket are there, though the recording did not come to an
+                          orderly end; 0: those up to the last frame mark. Set in a trace made from another */
+    LAP_COUNTER_PRESENT_CHECKS, /* hashes for a replay to compare, by what they are of */
+    LAP_COUNTER_BUFFER_CHECKS,
+    LAP_COUNTER_IMAGE_CHECKS,
+    LAP_COUNTER_COUNT
+};
 
 /* The counters in a FRAME chunk and the END chunk, for everything before them: of fixed size in the latter. */
 struct lap_totals {

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/format/wire.h"
+#include "trace/format/decode.h"
+#include "trace/format/encode.h"
+#include "trace/format/format.h"
 
 /* Printable ASCII without space; only number 0 may be without a name. */
 static bool name_is_good(const char *name, size_t length, uint64_t number)
@@ -18,13 +20,11 @@ static bool name_is_good(const char *name, size_t length, uint64_t number)
     return true;
 }
 
-enum lap_status lap_dictionary_encode(const struct lap_writer_options *options, uint8_t **out_payload,
-                                      size_t *out_bytes)
+enum lap_status lap_dictionary_encode(const struct lap_names *names, uint8_t **out_payload, size_t *out_bytes)
 {
-    const struct lap_name_list *lists[LAP_DICTIONARY_LISTS] = {&options->commands, &options->structs,
-                                                               &options->handle_types};
+    const struct lap_name_list *lists[LAP_DICTIONARY_LISTS] = {&names->commands, &names->structs, &names->handle_types};
     struct lap_enc enc;
-    lap_enc_init(&enc, NULL, NULL);
+    lap_enc_init(&enc, NULL);
     enum lap_status status = LAP_OK;
     for (unsigned l = 0; status == LAP_OK && l < LAP_DICTIONARY_LISTS; l++) {
         if (lap_enc_reserve(&enc, LAP_WIRE_MAX_VARINT))
@@ -54,7 +54,7 @@ enum lap_status lap_dictionary_encode(const struct lap_writer_options *options, 
     return LAP_OK;
 }
 
-enum lap_status lap_dictionary_decode(const uint8_t *payload, size_t bytes, struct lap_dictionary *out)
+enum lap_status lap_dictionary_decode(const uint8_t *payload, size_t bytes, struct lap_name_table *out)
 {
     struct lap_dec dec;
     memset(out, 0, sizeof(*out));
@@ -99,7 +99,7 @@ enum lap_status lap_dictionary_decode(const uint8_t *payload, size_t bytes, stru
     return LAP_OK;
 }
 
-void lap_dictionary_finish(struct lap_dictionary *dictionary)
+void lap_dictionary_finish(struct lap_name_table *dictionary)
 {
     for (unsigned l = 0; l < LAP_DICTIONARY_LISTS; l++)
         free((void *)dictionary->lists[l].names);

@@ -9,7 +9,16 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "trace/write/writer.h"
+
+/* Names of a file that is written. */
+struct lap_name_list {
+    const char *const *names; /* [number]; a number's name never changes within a file; entry 0 may be "" */
+    uint32_t count;
+};
+
+struct lap_names {
+    struct lap_name_list commands, structs, handle_types;
+};
 
 enum lap_dictionary_list {
     LAP_DICTIONARY_COMMANDS,
@@ -18,7 +27,7 @@ enum lap_dictionary_list {
     LAP_DICTIONARY_LISTS
 };
 
-struct lap_dictionary {
+struct lap_name_table {
     struct {
         const char **names; /* [number] */
         uint32_t count;
@@ -28,11 +37,11 @@ struct lap_dictionary {
 
 /* The payload of a dictionary chunk; the caller frees *out_payload. LAP_ERROR_ARGUMENT for a name that a file can't
  * have. */
-enum lap_status lap_dictionary_encode(const struct lap_writer_options *options, uint8_t **out_payload,
+enum lap_status lap_dictionary_encode(const struct lap_names *names, uint8_t **out_payload,
                                       size_t *out_bytes) LAP_MUST_CHECK;
 
 /* Reads such a payload and checks every name. On failure *out is empty. */
-enum lap_status lap_dictionary_decode(const uint8_t *payload, size_t bytes, struct lap_dictionary *out) LAP_MUST_CHECK;
-void lap_dictionary_finish(struct lap_dictionary *dictionary);
+enum lap_status lap_dictionary_decode(const uint8_t *payload, size_t bytes, struct lap_name_table *out) LAP_MUST_CHECK;
+void lap_dictionary_finish(struct lap_name_table *dictionary);
 
 #endif

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "trace/format/wire.h"
+#include "trace/format/decode.h"
 
 #define LEAST_PACKET_BYTES 8u
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <lz4.h>
+#include <stdbool.h>
 #include <string.h>
 #include <zstd.h>
 

@@ -9,12 +9,13 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "trace/format/dictionary.h"
 #include "trace/read/reader.h"
 
 struct lap_packet_maker {
-    const struct lap_writer_options *names; /* the dictionary */
-    const char *info;                       /* JSON */
-    const uint64_t *frame_ends;             /* tickets, ascending */
+    const struct lap_names *names; /* the dictionary */
+    const char *info;              /* JSON */
+    const uint64_t *frame_ends;    /* tickets, ascending */
     uint64_t frames, packets, blobs;
     uint64_t counters[LAP_COUNTER_COUNT];
     /* One who makes them from the first one on. Several may be there, each with one thread. */

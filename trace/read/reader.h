@@ -17,12 +17,12 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "trace/crash/end_note.h"
 #include "trace/crash/in_flight.h"
 #include "trace/format/bytes.h"
+#include "trace/format/chunk.h"
 #include "trace/format/format.h"
 #include "trace/format/wire.h"
-#include "trace/recover/end_note.h"
-#include "trace/write/writer.h"
 
 struct lap_reader;
 

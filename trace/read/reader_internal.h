@@ -44,7 +44,7 @@ struct lap_reader {
     struct lap_cache cache;
     bool trusts_blobs;            /* reader.h */
     struct lap_read_ahead *ahead; /* NULL: nothing is loaded before it is needed */
-    struct lap_dictionary dictionary;
+    struct lap_name_table dictionary;
     char *info;
     struct lap_reader_summary summary;
     char stopped[480];

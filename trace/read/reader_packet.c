@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "trace/format/bytes.h"
+#include "trace/format/decode.h"
 #include "trace/read/reader_internal.h"
 
 static struct lap_chunk_ref *packet_chunk(const struct lap_reader *reader, size_t order)
@@ -203,7 +204,7 @@ static enum lap_status read_long_head(struct lap_dec *dec, const struct lap_chun
 static inline __attribute__((always_inline)) enum lap_status
 read_packet(struct lap_reader *reader, struct lap_cursor *cursor, const struct lap_chunk_ref *chunk, size_t offset)
 {
-    const struct lap_dictionary *dictionary = &reader->dictionary;
+    const struct lap_name_table *dictionary = &reader->dictionary;
     bool first = !cursor->started;
     struct packet_head head;
     struct lap_dec dec;

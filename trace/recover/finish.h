@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/crash/end_note.h"
 #include "trace/format/codec.h"
-#include "trace/recover/end_note.h"
 
 enum lap_finish_outcome {
     LAP_FINISH_DONE,

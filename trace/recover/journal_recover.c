@@ -10,6 +10,7 @@
 #include "trace/crash/journal.h"
 #include "trace/crash/tail.h"
 #include "trace/format/bytes.h"
+#include "trace/format/decode.h"
 #include "trace/format/dictionary.h"
 #include "trace/read/chunk_order.h"
 #include "trace/read/source.h"
@@ -207,7 +208,7 @@ struct whole {
     size_t room;                   /* tickets behind that, at most */
     uint8_t *flags;                /* [ticket - marked - 1] */
     uint64_t *epochs;
-    struct lap_dictionary dictionary;
+    struct lap_name_table dictionary;
     uint8_t *raw;
 };
 

@@ -42,7 +42,8 @@ struct lap_stream *lap_writer_stream(struct lap_writer *writer, uint64_t thread_
             stream->is_masked = lap_journal_is_masked();
             stream->used = true;
             pthread_mutex_init(&stream->mutex, NULL);
-            lap_enc_init(&stream->enc, NULL, writer);
+            lap_enc_init(&stream->enc, NULL);
+            lap_enc_use_writer(&stream->enc, writer);
             stream->next = writer->streams;
             writer->streams = stream;
         } else {

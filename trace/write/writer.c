@@ -41,7 +41,7 @@ static enum lap_status create(const char *path, int fd, const struct lap_writer_
     *out_writer = NULL;
     uint8_t *names = NULL;
     size_t names_bytes = 0;
-    enum lap_status status = lap_dictionary_encode(options, &names, &names_bytes);
+    enum lap_status status = lap_dictionary_encode(&options->names, &names, &names_bytes);
     if (status != LAP_OK)
         goto fail;
 
@@ -298,6 +298,22 @@ uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, con
     if (out_new)
         *out_new = is_new;
     return id;
+}
+
+static uint64_t blob_of_writer(void *writer, const void *data, size_t bytes)
+{
+    uint64_t blob;
+
+    if (bytes < LAP_BLOB_MIN_BYTES)
+        return 0;
+    blob = lap_writer_blob(writer, LAP_BLOB_DATA, data, bytes, NULL);
+    return blob ? blob : LAP_BLOB_FAILED;
+}
+
+void lap_enc_use_writer(struct lap_enc *enc, struct lap_writer *writer)
+{
+    enc->blob_of = writer ? blob_of_writer : NULL;
+    enc->user = writer;
 }
 
 /* True: a frame mark waits for others; the list is held, and no other thread records. */

@@ -22,22 +22,19 @@
 #include "base/file/own_file.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "trace/format/chunk.h"
 #include "trace/format/codec.h"
+#include "trace/format/dictionary.h"
+#include "trace/format/encode.h"
 #include "trace/format/format.h"
-#include "trace/format/wire.h"
 
 struct lap_writer;
 struct lap_stream;
 
-struct lap_name_list {
-    const char *const *names; /* [number]; a number's name never changes within a file; entry 0 may be "" */
-    uint32_t count;
-};
-
 #define LAP_WRITER_NO_QUEUE SIZE_MAX /* no helper thread: recording threads pack and write themselves */
 
 struct lap_writer_options {
-    struct lap_name_list commands, structs, handle_types;
+    struct lap_names names;
     const struct lap_codec *packer; /* NULL: nothing is compressed */
     size_t queue_bytes;             /* of the queue; 0: 256 MiB (32 bits: 64); or LAP_WRITER_NO_QUEUE */
     const struct lap_log *log;      /* outlives the writer; may be NULL */
@@ -111,6 +108,10 @@ void lap_packet_end(struct lap_stream *stream);
 uint64_t lap_writer_blob(struct lap_writer *writer, enum lap_blob_kind kind, const void *data, size_t bytes,
                          bool *out_new);
 
+/* From now on the writer stores the runs of bytes that `enc` gets, from LAP_BLOB_MIN_BYTES on, as blobs. NULL: they
+ * stand inline. */
+void lap_enc_use_writer(struct lap_enc *enc, struct lap_writer *writer);
+
 /* Ends a frame: hands over all streams' packets and a frame mark. From now on a reader finds them, in the trace or in
  * the tail file beside it, even if the process is killed. The calling thread has no open packet. */
 void lap_writer_frame(struct lap_writer *writer);
@@ -136,26 +137,6 @@ bool lap_writer_drop_notes(struct lap_writer *writer);
 void lap_writer_give_notes_up(struct lap_writer *writer);
 
 /* Counters that the index keeps and lapilli info shows; any thread. */
-enum lap_counter {
-    LAP_COUNTER_CALLS,    /* packets of program calls */
-    LAP_COUNTER_COMMANDS, /* calls inside command buffers */
-    LAP_COUNTER_BLOCKS_RECORDED,
-    LAP_COUNTER_BLOCKS_STORED,
-    LAP_COUNTER_UPDATES,
-    LAP_COUNTER_UPDATE_BYTES,
-    LAP_COUNTER_UNKNOWN_STRUCTS,
-    LAP_COUNTER_WAITED_US,     /* that recording threads waited because the queue was full; kept by the writer itself */
-    LAP_COUNTER_BINDS,         /* objects that got memory */
-    LAP_COUNTER_ALIASED_BINDS, /* of these: over another object, or it is not known */
-    LAP_COUNTER_LAST_ALIASED,  /* no count: a ticket behind which there are no more of these; 0: not known */
-    LAP_COUNTER_UNUSED,        /* 0; in older traces the number of a blob that no reader needs */
-    LAP_COUNTER_WHOLE, /* no count: all packets up to this ticket are there, though the recording did not come to an
-                          orderly end; 0: those up to the last frame mark. Set in a trace made from another */
-    LAP_COUNTER_PRESENT_CHECKS, /* hashes for a replay to compare, by what they are of */
-    LAP_COUNTER_BUFFER_CHECKS,
-    LAP_COUNTER_IMAGE_CHECKS,
-    LAP_COUNTER_COUNT
-};
 void lap_writer_count(struct lap_writer *writer, enum lap_counter counter, uint64_t add);
 /* For a counter that is a ticket: the last ticket so far. */
 void lap_writer_note_ticket(struct lap_writer *writer, enum lap_counter counter);

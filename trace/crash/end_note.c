@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/recover/end_note.h"
+#include "trace/crash/end_note.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * end_note: the note in a trace that another process has ended (docs/format.md, "The note of the end"): a blob behind
  * all others, with the cause and the calls that had not returned.
  */
-#ifndef LAP_TRACE_RECOVER_END_NOTE_H
-#define LAP_TRACE_RECOVER_END_NOTE_H
+#ifndef LAP_TRACE_CRASH_END_NOTE_H
+#define LAP_TRACE_CRASH_END_NOTE_H
 
 #include <stdbool.h>
 #include <stddef.h>
