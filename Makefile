@@ -69,7 +69,7 @@ FORTIFY := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(or $(if $(call compiles,-O1 -D_
 FORTIFY := $(if $(OPTIMIZES),$(if $(SANITIZE),,$(FORTIFY)))
 # Traces may be larger than 2 GiB where words are small, too.
 LARGE_FILES := $(if $(shell printf '\043include <sys/types.h>\nchar is_large[sizeof(off_t) - 7];' | $(CC) -x c -c -o /dev/null - 2> /dev/null && echo yes),,-D_FILE_OFFSET_BITS=64)
-ALL_CFLAGS := -std=gnu11 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -pthread $(WARNINGS) $(SANITIZER) \
+ALL_CFLAGS := -std=gnu11 -fPIC -fno-semantic-interposition -ffunction-sections -fdata-sections -pthread $(WARNINGS) $(SANITIZER) \
 	-I. -I$(GEN) $(if $(filter-out /usr,$(VULKAN_ROOT)),-isystem $(VULKAN_ROOT)/include) $(PLATFORMS) -D_GNU_SOURCE $(if $(ASSERTS),-DLAP_ASSERTS) $(LARGE_FILES) $(HARDENING) $(FORTIFY)
 # Linked into instrumented programs that load drivers.
 SANITIZER_KEEP := $(if $(SANITIZE),$(BUILD)/obj/tests/sanitize/keep.o)
@@ -78,6 +78,8 @@ HARDENING_LINK := -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack
 ALL_LDFLAGS := -pthread $(SANITIZER) -Wl,--gc-sections -Wl,--as-needed $(HARDENING_LINK)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+# Of all objects but those that programs share in a library.
+VISIBILITY := -fvisibility=hidden
 
 # ---- generated sources
 GEN_COMMON := gen_ids gen_dispatch gen_encode_structs gen_encode_commands gen_decode_structs gen_decode_commands gen_reflect gen_formats
@@ -85,7 +87,7 @@ GEN_SOURCES := $(patsubst %,$(GEN)/%.c,$(GEN_COMMON) gen_layer gen_layer_tables 
 GEN_STAMP := $(GEN)/stamp
 # Changes when the headers are others than before: files of packages carry times of long ago.
 SDK_STAMP := $(GEN)/sdk
-# Changes with ASSERTS, so that no build has some objects with and some without.
+# Changes with ASSERTS and VISIBILITY, so that no build has some objects with and some without.
 ASSERTS_STAMP := $(BUILD)/asserts
 GEN_INPUTS := $(wildcard codegen/*.py) codegen/overrides.toml codegen/needs.toml codegen/effects.toml $(SDK_STAMP)
 
@@ -114,7 +116,10 @@ SLICE := $(call object,$(wildcard inspector/slice/*.c))
 REPLAYER := $(INSPECTOR) $(call object,$(filter-out replayer/main.c replayer/device/spirv_tools.c,$(wildcard replayer/*.c replayer/*/*.c))) $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
 VERBS := $(patsubst tools/verb_%.c,%,$(wildcard tools/verb_*.c))
 TOOL_NAMES := lapilli $(VERBS:%=lapilli-%)
-TOOL_COMMON := $(call object,$(filter-out tools/verb_%.c tools/lapilli.c tools/show/shader_text.c tools/service.c,$(wildcard tools/*.c tools/*/*.c)))
+TOOL_COMMON := $(call object,$(filter-out tools/verb_%.c tools/lapilli.c tools/show/shader_text.c tools/service.c,$(call sources,tools)))
+# What programs share. None of it opens a driver or a loader.
+SHARED := $(COMMON) $(INSPECTOR) $(TOOL_COMMON)
+$(SHARED): private VISIBILITY :=
 # For tokens of streamed traces; the build does without where it is not.
 NETTLE := $(shell echo 'int main(void) { struct hmac_sha256_ctx c; hmac_sha256_set_key(&c, 0, 0); return 0; }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include nettle/hmac.h -x c -o /dev/null - -lnettle 2> /dev/null && echo -lnettle)
@@ -147,6 +152,12 @@ UTILITY_LIBS := $(if $(LAYER_SETTINGS),$(UTILITY_LIBS),-Wl$(comma)-Bstatic -lVkL
 $(BUILD)/obj/layer/image/format_utils.o: ALL_CFLAGS += -fgnu89-inline
 $(BUILD)/obj/layer/core/settings.o: ALL_CFLAGS += $(if $(LAYER_SETTINGS),-DLAP_LAYER_SETTINGS)
 
+VERSION := $(shell sed -n 's/^.define LAPILLI_VERSION *"\(.*\)"/\1/p' base/version.h)
+SHARED_LIBRARY := $(BUILD)/lib/lapilli/liblapilli-$(VERSION).so
+# From the programs to it: where both are installed, and in the build folder.
+RUNPATH := $$ORIGIN/$(shell realpath -ms --relative-to='$(bindir)' '$(libdir)/lapilli')
+RUNPATH := $(RUNPATH)$(if $(filter-out $$ORIGIN/../lib/lapilli,$(RUNPATH)),:$$ORIGIN/../lib/lapilli)
+RUNPATH_STAMP := $(BUILD)/runpath
 PROGRAMS := $(TOOL_NAMES:%=$(BUILD)/bin/%) $(BUILD)/bin/lapilli-replay
 LIBRARY := $(BUILD)/lib/libVkLayer_lapilli.so
 # In folders that programs of 32 and of 64 bits share.
@@ -169,7 +180,11 @@ $(SDK_STAMP): look
 
 $(ASSERTS_STAMP): look
 	@mkdir -p $(@D)
-	@echo '$(if $(ASSERTS),1)' | cmp -s - $@ || echo '$(if $(ASSERTS),1)' > $@
+	@echo '$(if $(ASSERTS),1) $(VISIBILITY)' | cmp -s - $@ || echo '$(if $(ASSERTS),1) $(VISIBILITY)' > $@
+
+$(RUNPATH_STAMP): look
+	@mkdir -p $(@D)
+	@echo '$(RUNPATH)' | cmp -s - $@ || echo '$(RUNPATH)' > $@
 
 $(GEN_STAMP): $(GEN_INPUTS)
 	@mkdir -p $(GEN)
@@ -234,12 +249,12 @@ $(BUILD)/obj/gen/gen_decode_commands.o $(if $(SANITIZE),,$(BUILD)/obj/gen/gen_de
 $(BUILD)/obj/gen/%.o: $(GEN)/%.c $(GEN_STAMP) $(ASSERTS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(VISIBILITY) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/obj/%.o: %.c $(SDK_STAMP) $(ASSERTS_STAMP) | $(GEN_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(VISIBILITY) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(LIBRARY): $(filter-out $(READER),$(COMMON)) $(MEMTRACK) $(LAYER) layer/exports.map
 	@mkdir -p $(@D)
@@ -256,14 +271,18 @@ $(BUILD)/bin/lapilli: $(call object,tools/lapilli.c)
 $(foreach v,$(VERBS),$(eval $(BUILD)/bin/lapilli-$(v): $(call object,tools/verb_$(v).c)))
 $(BUILD)/bin/lapilli-trim: $(SLICE)
 $(BUILD)/bin/lapilli-serve $(BUILD)/bin/lapilli-mcp: $(call object,tools/service.c) $(SERVER)
-$(BUILD)/bin/lapilli-serve $(BUILD)/bin/lapilli-mcp: TRACE_LIBS := $(MICROHTTPD) $(TRACE_LIBS)
+$(BUILD)/bin/lapilli-serve $(BUILD)/bin/lapilli-mcp: private TRACE_LIBS := $(MICROHTTPD) $(TRACE_LIBS)
 $(BUILD)/bin/lapilli-shaders: $(call object,tools/show/shader_text.c)
-$(BUILD)/bin/lapilli-shaders: TRACE_LIBS := $(SHADER_LIBS) $(TRACE_LIBS)
-$(TOOL_NAMES:%=$(BUILD)/bin/%): $(TOOL_COMMON) $(COMMON) $(INSPECTOR)
+$(BUILD)/bin/lapilli-shaders: private TRACE_LIBS := $(SHADER_LIBS) $(TRACE_LIBS)
+$(TOOL_NAMES:%=$(BUILD)/bin/%): $(SHARED_LIBRARY) $(RUNPATH_STAMP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) -pie $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
+	$(Q)$(CC) $(CFLAGS) -pie $(ALL_LDFLAGS) -Wl,--enable-new-dtags '-Wl,-rpath,$(RUNPATH)' $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.so,$^) $(TRACE_LIBS)
 
+$(SHARED_LIBRARY): $(SHARED)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $^ $(TRACE_LIBS)
 
 $(BUILD)/share/vulkan/%_layer.d/$(MANIFEST): manifests/make_manifest.py manifests/settings.json base/version.h $(GEN_STAMP)
 	@mkdir -p $(@D)
@@ -303,7 +322,7 @@ e2e-programs: all apps $(E2E_TOOLS) $(TEST_LAYERS) null
 test-programs: e2e-programs unit
 
 check-hardening: all ## whether what was built has the protections that it was built with
-	$(PYTHON) scripts/check-hardening.py $(foreach f,fortify canary clash cet,$(if $(has_$(f)),,--without $(f))) $(PROGRAMS) $(LIBRARY)
+	$(PYTHON) scripts/check-hardening.py $(foreach f,fortify canary clash cet,$(if $(has_$(f)),,--without $(f))) $(PROGRAMS) $(SHARED_LIBRARY) $(LIBRARY)
 # CFLAGS have the last word.
 has_fortify = $(if $(filter -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0,$(CFLAGS)),,$(FORTIFY))
 has_canary = $(if $(filter -fno-stack-protector,$(CFLAGS)),,$(findstring -fstack-protector,$(HARDENING)))
@@ -487,12 +506,15 @@ install-built: install-layer-built
 	install -m 644 include/lapilli.h $(DESTDIR)$(includedir)
 	install -d $(DESTDIR)$(bindir)
 	install $(PROGRAMS) $(DESTDIR)$(bindir)
+	install -d $(DESTDIR)$(libdir)/lapilli
+	install -m 644 $(SHARED_LIBRARY) $(DESTDIR)$(libdir)/lapilli
 
 uninstall-layer: ## remove what install-layer put there
 	rm -f $(DESTDIR)$(libdir)/$(notdir $(LIBRARY)) $(MANIFEST_KINDS:%=$(DESTDIR)$(prefix)/share/vulkan/%_layer.d/$(MANIFEST))
 
 uninstall: uninstall-layer ## remove what install put there
-	rm -f $(DESTDIR)$(includedir)/lapilli.h $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS))
+	rm -f $(DESTDIR)$(includedir)/lapilli.h $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS)) $(DESTDIR)$(libdir)/lapilli/$(notdir $(SHARED_LIBRARY))
+	-rmdir $(DESTDIR)$(libdir)/lapilli 2> /dev/null
 
 .PHONY: help
 help: ## this list

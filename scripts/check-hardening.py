@@ -82,8 +82,20 @@ def never_writes_and_executes(binary: Binary) -> bool:
     return bool(stack) and not any("W" in flags and "E" in flags for flags in stack + segments(binary, "LOAD"))
 
 
-def calls_checked_functions(binary: Binary) -> bool:
-    return any(name != "__stack_chk_fail" for name in re.findall(r"UND (__\w+_chk)\b", binary.symbols))
+def is_part(binary: Binary) -> bool:
+    """A program whose code lies mostly in the library that is built with it. What it has not itself, that tells."""
+    return re.search(r"\(NEEDED\).*\[liblapilli-", binary.headers) is not None
+
+
+def guards_returns(binary: Binary) -> bool | None:
+    return "__stack_chk_fail" in binary.symbols or (None if is_part(binary) else False)
+
+
+def calls_checked_functions(binary: Binary) -> bool | None:
+    """Functions that print are replaced by checked ones wherever they are called."""
+    if any(name != "__stack_chk_fail" for name in re.findall(r"UND (__\w+_chk)\b", binary.symbols)):
+        return True
+    return None if is_part(binary) and not re.search(r"UND v?(f|sn)?printf\b", binary.symbols) else False
 
 
 def entry_points(binary: Binary) -> list[int]:
@@ -116,13 +128,13 @@ def marks_targets(binary: Binary) -> bool:
     return bool(entries) and all(binary.bytes_at(entry, 4) == ENDBR64 for entry in entries)
 
 
-# name: (what is asked, of x86-64 only, what is lacking)
-CHECKS: dict[str, tuple[Callable[[Binary], bool], bool, str]] = {
+# name: (what is asked; None: the file does not show it; of x86-64 only; what is lacking)
+CHECKS: dict[str, tuple[Callable[[Binary], bool | None], bool, str]] = {
     "pie": (is_position_independent, False, "lies at a fixed address (-pie)"),
     "relro": (lambda b: "GNU_RELRO" in b.headers, False, "its relocations stay writable (-z relro)"),
     "now": (binds_now, False, "binds lazily (-z now)"),
     "nx": (never_writes_and_executes, False, "has a stack or segment that can be written and executed (-z noexecstack)"),
-    "canary": (lambda b: "__stack_chk_fail" in b.symbols, False, "does not guard return addresses (-fstack-protector-strong)"),
+    "canary": (guards_returns, False, "does not guard return addresses (-fstack-protector-strong)"),
     "fortify": (calls_checked_functions, False, "calls no checked functions of the C library (-D_FORTIFY_SOURCE)"),
     "clash": (touches_each_page, True, "does not touch each page of a large frame (-fstack-clash-protection)"),
     "cet": (marks_targets, True, "does not mark what may be called indirectly (-fcf-protection)"),
@@ -144,8 +156,8 @@ def main() -> int:
                 row.append("-")
                 continue
             has = ask(binary)
-            row.append("yes" if has else "NO")
-            if not has:
+            row.append("yes" if has else "-" if has is None else "NO")
+            if has is False:
                 lacking.append(f"{path}: {sentence}")
         print(" ".join([f"{path.name:{width}}", *(f"{cell:8}" for cell in row)]).rstrip())
     for line in lacking:

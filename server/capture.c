@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/capture.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -85,22 +86,31 @@ enum lap_status lap_capture_find(struct lap_captures *captures, const char *id, 
                                                   : "there is no such capture; /v1/captures lists them");
 }
 
-/* Of the verbs as they are now. */
+static uint64_t add_identity(uint64_t hash, const char *path)
+{
+    struct stat is;
+
+    if (stat(path, &is) != 0)
+        return hash;
+    const uint64_t words[] = {(uint64_t)is.st_ino, (uint64_t)is.st_size, (uint64_t)is.st_mtim.tv_sec,
+                              (uint64_t)is.st_mtim.tv_nsec};
+    return lap_hash64_seeded(words, sizeof words, hash);
+}
+
+/* Of the verbs as they are now, and of the library that they share with this program. */
 static uint64_t identity_of_programs(const char *programs)
 {
     uint64_t hash = 0;
+    char path[PATH_MAX];
+    Dl_info library;
 
+    if (dladdr((const void *)(uintptr_t)lap_fail, &library) && library.dli_fname)
+        hash = add_identity(hash, library.dli_fname);
     for (size_t i = 0; i < lap_route_count; i++) {
-        char path[PATH_MAX];
-        struct stat is;
         if (!lap_routes[i].words[0])
             continue;
         snprintf(path, sizeof path, "%s/lapilli-%s", programs, lap_routes[i].words[0]);
-        if (stat(path, &is) != 0)
-            continue;
-        const uint64_t words[] = {(uint64_t)is.st_ino, (uint64_t)is.st_size, (uint64_t)is.st_mtim.tv_sec,
-                                  (uint64_t)is.st_mtim.tv_nsec};
-        hash = lap_hash64_seeded(words, sizeof words, hash);
+        hash = add_identity(hash, path);
     }
     return hash;
 }

@@ -163,6 +163,12 @@ def uninstall_removes_what_install_wrote(context: Context) -> None:
     make = make_as_built(context, f"prefix={prefix}")
     context.run([*make, "install-built"])
     tool = str(prefix / "bin/lapilli")
+    [library] = (prefix / "lib/lapilli").iterdir()
+    for installed in sorted((prefix / "bin").iterdir()):
+        check("lapilli" in context.run([str(installed), "--help"]).out, f"{installed.name} says nothing")
+        # Where no driver is played on, none is loaded (SECURITY.md).
+        loaded = context.run(["env", "LD_TRACE_LOADED_OBJECTS=1", str(installed)]).out
+        check("libvulkan" not in loaded and (str(library) in loaded.replace("bin/../", "") or installed.name == "lapilli-replay"), loaded)
     # XDG_DATA_HOME stands for a prefix that the loader searches.
     places = {"XDG_DATA_HOME": str(prefix / "share")}
     program = context.app("headless")

@@ -1,30 +1,13 @@
 # SPDX-License-Identifier: MIT
 E2E_TOOLS := $(BUILD)/tests/bin/break-check $(BUILD)/tests/bin/recode-check $(BUILD)/tests/bin/memory-check $(BUILD)/tests/bin/blocks-check $(BUILD)/tests/bin/vm-check $(BUILD)/tests/bin/old-kernel $(BUILD)/tests/bin/x-keys $(if $(XDG_SHELL),$(BUILD)/tests/bin/compositor)
 
-$(BUILD)/tests/bin/break-check: $(BUILD)/obj/tests/e2e/break_check.o $(COMMON)
+# Those that read traces.
+$(patsubst %,$(BUILD)/tests/bin/%-check,break recode memory blocks vm): $(BUILD)/tests/bin/%-check: $(BUILD)/obj/tests/e2e/%_check.o $(SHARED_LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(TEST_RUNPATH) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.so,$^) $(TRACE_LIBS) $(APP_LIBS)
 
-$(BUILD)/tests/bin/recode-check: $(BUILD)/obj/tests/e2e/recode_check.o $(COMMON) $(INSPECTOR)
-	@mkdir -p $(@D)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
-
-$(BUILD)/tests/bin/memory-check: $(BUILD)/obj/tests/e2e/memory_check.o $(COMMON) $(INSPECTOR)
-	@mkdir -p $(@D)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
-
-$(BUILD)/tests/bin/blocks-check: $(BUILD)/obj/tests/e2e/blocks_check.o $(COMMON) $(APP_SHARED)
-	@mkdir -p $(@D)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS) $(APP_LIBS)
-
-$(BUILD)/tests/bin/vm-check: $(BUILD)/obj/tests/e2e/vm_check.o $(COMMON) $(INSPECTOR)
-	@mkdir -p $(@D)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TRACE_LIBS)
+$(BUILD)/tests/bin/blocks-check: $(APP_SHARED)
 
 $(BUILD)/tests/bin/old-kernel: $(BUILD)/obj/tests/e2e/old_kernel.o
 	@mkdir -p $(@D)

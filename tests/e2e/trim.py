@@ -360,7 +360,7 @@ def end_all(process: subprocess.Popen, number: int) -> None:
 def faulty(context: Context, at: int, how: str) -> dict[str, str]:
     if not (context.build / "tests/faults/libfaults.so").exists():
         raise Skip("there is no tests/faults/libfaults.so")
-    return faults(context, "main", "files", at=str(at), how=how)
+    return faults(context, "main:liblapilli", "files", at=str(at), how=how)
 
 
 def recorded_for_new_files(context: Context) -> tuple[list[str], bytes]:

@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: MIT
-# One program for each tests/unit/test_*.c, linked with every module but the programs' main files and the layer's exports.
+# One program for each tests/unit/test_*.c, linked with every module but the programs' main files and the layer's exports: as they are, with
+# the library that has what programs share.
+TEST_RUNPATH := '-Wl,-rpath,$(abspath $(dir $(SHARED_LIBRARY)))'
 UNIT_NAMES := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_TESTS := $(UNIT_NAMES:%=$(BUILD)/tests/unit/%)
 UNIT_OBJECTS := $(UNIT_NAMES:%=$(BUILD)/obj/tests/unit/%.o)
+# Functions of the C library that a test defines are those of the library, too.
+$(UNIT_OBJECTS): private VISIBILITY :=
 
-# Each program has most of the code, and with all debug information 30 MB, most of it written by the linker for nobody: they are
-# linked without. UNIT_DEBUG=1 links it in, for a debugger; sanitizers name lines by it.
+# Each program has the replayer, and with all debug information it would be mostly written by the linker for nobody: they are linked
+# without. UNIT_DEBUG=1 links it in, for a debugger; sanitizers name lines by it.
 UNIT_DEBUG ?= $(SANITIZE)
 UNIT_LDFLAGS := $(if $(UNIT_DEBUG),,-Wl$(comma)--strip-debug)
 
 .PHONY: unit
 unit: $(UNIT_TESTS)
 
-$(UNIT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(COMMON) $(MEMTRACK) $(REPLAYER) $(TOOL_COMMON)
+$(UNIT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(MEMTRACK) $(filter-out $(SHARED),$(REPLAYER)) $(SHARED_LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(REPLAY_LIBS) -lvulkan
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) $(TEST_RUNPATH) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.so,$^) $(REPLAY_LIBS) -lvulkan
 
 # What is tested of the layer is linked by name: all of it would bring its entry points and the loader's interface.
 $(BUILD)/tests/unit/test_attachment: $(call object,layer/command/attachment.c layer/image/image_rows.c layer/command/image_state.c layer/command/image_region.c layer/command/render_pass.c \
