@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * acceleration_use: finds how a trace fills each acceleration structure and each micromap: the builds into it and those
- * that are copied into it. Their sizes differ between drivers, so a replay asks for them before it creates one. A part
- * of trace_analysis.h.
+ * acceleration_use: finds how a trace fills each acceleration structure and each micromap: the builds into it, and the
+ * others that are copied into it. Sizes of builds differ between drivers, so a replay asks for the sizes before it
+ * creates a structure. A part of trace_analysis.h.
  */
 #ifndef LAP_INSPECTOR_ANALYSIS_ACCELERATION_USE_H
 #define LAP_INSPECTOR_ANALYSIS_ACCELERATION_USE_H

@@ -33,7 +33,8 @@ struct shader_places_visitor {
 /* The commands that have such places: a list that ends with 0. */
 extern const uint16_t shader_places_commands[];
 
-/* args: of one of these commands, with indices for handles. They change only where a visitor has put other code. */
+/* args: of one of these commands, with indices for handles. Arguments change only where a visitor has put other code.
+ */
 void shader_places_visit(uint32_t command, const void *args, const struct shader_places_visitor *visitor);
 
 #endif

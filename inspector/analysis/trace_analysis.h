@@ -49,7 +49,7 @@ enum lap_status trace_analysis_get_with(struct trace_analysis *analysis, unsigne
 /* Whether all of these parts are computed, so that a request takes no pass. */
 bool trace_analysis_has(const struct trace_analysis *analysis, unsigned parts);
 
-/* NULL: not requested. They live as long as the analysis. */
+/* NULL: not requested. The results live as long as the analysis. */
 const struct feature_use *trace_analysis_features(const struct trace_analysis *analysis);
 const struct queue_use *trace_analysis_queues(const struct trace_analysis *analysis);
 const struct image_uses *trace_analysis_images(const struct trace_analysis *analysis);
