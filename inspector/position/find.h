@@ -23,7 +23,7 @@ struct position_place {
     uint32_t commands;       /* in it */
     uint32_t command;        /* from 0; of the whole command buffer the last one */
     uint16_t id;             /* enum gen_command of the command */
-    uint32_t executed;       /* for a command behind which the position goes on: which secondary it is, from 0 */
+    uint32_t executed;       /* if the position goes on behind the command: the number of the secondary, from 0 */
 };
 
 struct position_found {
@@ -31,7 +31,7 @@ struct position_found {
     uint64_t ticket;          /* of the submit; of a frame its first packet; of any other packet its own */
     uint64_t frame;           /* from 0 */
     bool is_submit;           /* it is a submit, or in one */
-    uint32_t batch, buffer;   /* of the command buffer: which batch, and which one in that, from 0 */
+    uint32_t batch, buffer;   /* of the command buffer: the number of its batch, and its own in the batch, from 0 */
     unsigned place_count;
     struct position_place places[POSITION_MOST_PLACES];
 };
@@ -41,8 +41,8 @@ struct position_found {
 enum lap_status position_find(const struct lap_reader *trace, const struct position *position,
                               struct position_found *out) LAP_MUST_CHECK;
 
-/* The last packet that has happened at a position, by its ticket. A packet is itself, whatever it is. *out is
- * what position_find gives; position.count 0: it is a packet. Errors as above. */
+/* The last packet that has happened at a position, by its ticket; of a packet its own. *out is the result of
+ * position_find; position.count 0: the position is of a packet. Errors as above. */
 enum lap_status position_end(const struct lap_reader *trace, const struct position *at, uint64_t *out_ticket,
                              struct position_found *out) LAP_MUST_CHECK;
 

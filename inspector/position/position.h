@@ -8,7 +8,8 @@
  *   COMMAND  in the command buffer, from 0, which is vkBeginCommandBuffer, as lapilli print counts them
  *
  * Behind a vkCmdExecuteCommands may come BUFFER, one of the secondary command buffers that it executes, from 1, and
- * COMMAND in that; and so on. A position may end behind any of the numbers, and is all that lies in there then.
+ * COMMAND in that; and so on. A position may end behind any of the numbers. Then it is everything in that frame,
+ * submit, buffer or command.
  *
  * "#PACKET" and "#PACKET.COMMAND" are positions, too, with the number that lapilli print shows: of a submit, or of a
  * recorded command buffer where it was submitted first, or of any other packet.

@@ -42,12 +42,12 @@ struct tree_wish {
     bool quick;
     bool all; /* every command of a command buffer has a node, also those that only set state, and ends */
     /* The direct children of the position, or the frames of the whole trace, counted from 1: only these are visited,
-     * with what is in them. The counts of the position are of all. */
+     * with their contents. The counts of the position are of all. */
     uint64_t first_child, last_child;
 };
 
 /* *out_children: how many direct children there are, visited or not. Errors are the reader's, the decoders' and the
- * visit's; behind one there may be more children. */
+ * visit's; after an error there may be more children. */
 enum lap_status tree_walk(const struct lap_reader *trace, const struct tree_wish *wish, tree_visit_fn visit, void *user,
                           uint64_t *out_children) LAP_MUST_CHECK;
 
