@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bound: what the commands of a command buffer find: pipelines, descriptor sets, buffers, push constants, dynamic
- * state, the render pass, open labels and queries. It sees the commands of one command buffer in their order. One
- * thread.
+ * bound: the state that the commands of a command buffer find: pipelines, descriptor sets, buffers, push constants,
+ * dynamic state, the render pass, open labels and queries. The module sees the commands of one command buffer in their
+ * order. One thread.
  *
- * State that a command makes undefined is gone: what a pipeline has as static state, sets that another layout disturbs,
- * everything behind vkCmdExecuteCommands but the render pass, the labels and the queries.
+ * State that a command makes undefined is gone: dynamic state that a pipeline has as static state, sets that another
+ * layout disturbs, and after vkCmdExecuteCommands everything but the render pass, the labels and the queries.
  */
 #ifndef LAP_INSPECTOR_STATE_BOUND_H
 #define LAP_INSPECTOR_STATE_BOUND_H
@@ -132,8 +132,8 @@ void bound_finish(struct bound *bound); /* also of a zeroed one */
  * while this one is used. */
 void bound_begin(struct bound *bound, const struct bound *outer);
 
-/* The next command. at: as it was in front of it. LAP_ERROR_MEMORY; LAP_ERROR_LIMIT: a number is too large, or
- * too many commands have effects that hold. */
+/* The next command. at: the block as it was in front of the command. LAP_ERROR_MEMORY; LAP_ERROR_LIMIT: a number is too
+ * large, or too many commands have effects that hold. */
 enum lap_status bound_see(struct bound *bound, const struct lap_block *at, uint32_t command,
                           const void *args) LAP_MUST_CHECK;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bound_walk: visits the commands that a trace's submits run, each with what it finds bound. One pass over the trace.
- * One thread.
+ * bound_walk: visits the commands that a trace's submits run, each with the state that it finds bound. One pass over
+ * the trace. One thread.
  */
 #ifndef LAP_INSPECTOR_STATE_BOUND_WALK_H
 #define LAP_INSPECTOR_STATE_BOUND_WALK_H
@@ -27,7 +27,7 @@ struct bound_visit { /* valid during the visit */
     const struct descriptors *descriptors; /* at the submit; NULL: not wanted */
 };
 
-/* An error ends the walk. So does LAP_END, with which the walk has not failed; visit_call goes on then. */
+/* An error ends the walk. LAP_END ends the visits of commands, and the walk has not failed; visit_call goes on. */
 typedef enum lap_status (*bound_visit_fn)(void *user, const struct bound_visit *visit);
 
 struct bound_walk_options {

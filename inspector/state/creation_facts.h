@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * creation_facts: what the commands of command buffers depend on of the creations of the objects that they name:
- * layouts of pipelines and descriptor sets, dynamic state, attachments. It sees the trace's packets, and keeps the
- * facts of objects that are gone, since command buffers name those. One thread.
+ * creation_facts: the facts of creations that commands of command buffers depend on: layouts of pipelines and
+ * descriptor sets, dynamic state, attachments. The module sees the trace's packets. It keeps the facts of objects that
+ * are gone, since command buffers name such objects. One thread.
  */
 #ifndef LAP_INSPECTOR_STATE_CREATION_FACTS_H
 #define LAP_INSPECTOR_STATE_CREATION_FACTS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptors: the contents of a trace's descriptor sets, as the calls so far leave them. It sees packets. Updates with
- * templates are plain writes in a trace. What a driver need not keep (descriptors whose buffer was destroyed) stays as
- * it was written. Descriptors of pushes, descriptor buffers and heaps are in no set. One thread.
+ * descriptors: the contents of a trace's descriptor sets, as the calls so far leave them. The module sees packets.
+ * Updates with templates are plain writes in a trace. Descriptors that a driver need not keep (of a destroyed buffer)
+ * stay as they were written. Descriptors of pushes, descriptor buffers and heaps are in no set. One thread.
  */
 #ifndef LAP_INSPECTOR_STATE_DESCRIPTORS_H
 #define LAP_INSPECTOR_STATE_DESCRIPTORS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dynamic_states: the commands that set state of a command buffer: vkCmdSet* and some others, each of which replaces
- * what it set before. The tables are made from the registry's names, so they hold for commands of later registries.
- * Read-only after creation; any thread.
+ * dynamic_states: the commands that set state of a command buffer: vkCmdSet* and some others. Each command replaces the
+ * state that it set before. The tables are made from the registry's names, so they hold for commands of later
+ * registries. Read-only after creation; any thread.
  */
 #ifndef LAP_INSPECTOR_STATE_DYNAMIC_STATES_H
 #define LAP_INSPECTOR_STATE_DYNAMIC_STATES_H

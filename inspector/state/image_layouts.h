@@ -37,8 +37,7 @@ void image_layouts_destroy(struct image_layouts *layouts);
 /* last_ticket: later packets are not seen; 0: all are. */
 void image_layouts_visitor(struct image_layouts *layouts, uint64_t last_ticket, struct trace_visitor *out);
 
-/* Of the submit that `end` is in only what is in front of it, and that itself, is applied. NULL: all. It outlives the
- * pass. */
+/* Of the submit that `end` is in, only the commands up to `end` are applied. NULL: all. `end` outlives the pass. */
 void image_layouts_end_in(struct image_layouts *layouts, const struct position_found *end);
 
 /* NULL: no step was applied yet, or not followed. By its index in the trace. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects: the objects that live at a ticket of a trace, with their names, memory and last changes; and what happened
- * to them between two tickets. One pass reads the trace. It follows calls, not the commands in command buffers. One
- * thread.
+ * objects: the objects that live at a ticket of a trace, with their names, memory and last changes; and the changes of
+ * objects between two tickets. One pass reads the trace. The module follows calls, not the commands in command buffers.
+ * One thread.
  */
 #ifndef LAP_INSPECTOR_STATE_OBJECTS_H
 #define LAP_INSPECTOR_STATE_OBJECTS_H
@@ -16,7 +16,7 @@
 #include "inspector/analysis/object_lives.h"
 #include "trace/read/reader.h"
 
-/* What calls do to an object that lives (codegen/effects.toml). */
+/* Effects of calls on an object that lives (codegen/effects.toml). */
 enum state_change {
     STATE_WRITTEN,   /* the host wrote its contents */
     STATE_DESCRIBED, /* descriptors were written: one for each VkWriteDescriptorSet and VkCopyDescriptorSet */
@@ -66,8 +66,8 @@ struct state_wish {
 
 struct state_objects;
 
-/* An error behind the last ticket leaves *out usable, and is returned; before it *out is NULL. The reader outlives
- * it. */
+/* An error behind the last ticket leaves *out usable, and is returned; an error before the ticket leaves *out NULL. The
+ * reader outlives the objects. */
 enum lap_status state_objects_find(const struct lap_reader *trace, const struct state_wish *wish,
                                    struct state_objects **out) LAP_MUST_CHECK;
 void state_objects_free(struct state_objects **objects); /* also for NULL */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shader_list: the different codes of a trace's shaders, by their hashes (as lapilli print shows them), and what uses
- * each: modules, shader objects, pipelines, also those that are linked from libraries. One thread.
+ * shader_list: the different codes of a trace's shaders, by their hashes (as lapilli print shows them), and the users
+ * of each: modules, shader objects, pipelines, also those that are linked from libraries. One thread.
  */
 #ifndef LAP_INSPECTOR_STATE_SHADER_LIST_H
 #define LAP_INSPECTOR_STATE_SHADER_LIST_H
@@ -49,8 +49,8 @@ struct shader_wish {
 
 struct shader_list;
 
-/* An error in the trace (LAP_ERROR_FORMAT and others) leaves *out usable, with what is in front of it; else *out is
- * NULL. LAP_ERROR_ARGUMENT: there is no such pipeline. */
+/* An error in the trace (LAP_ERROR_FORMAT and others) leaves *out usable, with the codes in front of the error; else
+ * *out is NULL. LAP_ERROR_ARGUMENT: there is no such pipeline. */
 enum lap_status shader_list_find(const struct lap_reader *trace, const struct shader_wish *wish,
                                  struct shader_list **out) LAP_MUST_CHECK;
 void shader_list_free(struct shader_list **list); /* also for NULL */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * shader_stores: the descriptors and addresses that the shaders of pipelines and of shader objects store to, by their
- * code. It sees the trace's packets. Code that a trace does not have (binaries, identifiers) may store anywhere. One
- * thread.
+ * code. The module sees the trace's packets. Code that a trace does not have (binaries, identifiers) may store
+ * anywhere. One thread.
  */
 #ifndef LAP_INSPECTOR_STATE_SHADER_STORES_H
 #define LAP_INSPECTOR_STATE_SHADER_STORES_H
@@ -28,7 +28,7 @@ enum lap_status shader_stores_see(struct shader_stores *stores, const struct tra
 
 /* NULL: it is not known, or was not made. */
 const struct lap_spirv_access *shader_stores_of_pipeline(const struct shader_stores *stores, uint64_t pipeline);
-/* Of the pipeline or the shader objects that are bound at a point. Where nothing is known: everything. */
+/* Of the pipeline or the shader objects that are bound at a point; everything, if nothing is known. */
 void shader_stores_of_bound(const struct shader_stores *stores, const struct bound *bound, enum bound_point point,
                             struct lap_spirv_access *out);
 

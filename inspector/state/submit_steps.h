@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * submit_steps: what commands do to objects, in the order of submission. A visitor of the pass notes the steps of each
- * block once; each submit gives the steps of its command buffers, with those of the secondary ones that they execute.
- * One thread.
+ * submit_steps: effects of commands on objects, in the order of submission. A visitor of the pass notes the steps of
+ * each block once; each submit gives the steps of its command buffers, with those of the secondary ones that they
+ * execute. One thread.
  */
 #ifndef LAP_INSPECTOR_STATE_SUBMIT_STEPS_H
 #define LAP_INSPECTOR_STATE_SUBMIT_STEPS_H
@@ -17,7 +17,7 @@
 
 /* Where a step is executed; valid during the call. */
 struct submit_where {
-    struct submit_where *outer; /* of a secondary command buffer: where it is executed; else NULL */
+    struct submit_where *outer; /* of a secondary command buffer: the place of its execution; else NULL */
     uint32_t buffer;            /* which one of the submit, or of the outer command; from 1, as in positions */
     uint32_t command;           /* in it, from 0 */
     void *note;                 /* the caller's, of this execution of the command buffer; at first NULL */

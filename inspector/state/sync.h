@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sync: what synchronizes, as the packets so far say: fences, semaphores, events, queries, and the work of queues.
- * Work is over when the program has learnt so: by a wait, or by a question that was answered. Whatever the trace does
- * not say is not known.
+ * sync: the state of synchronization, as the packets so far say: fences, semaphores, events, queries, and the work of
+ * queues. Work is over when the program has learnt of its end: by a wait, or by a question that was answered. Nothing
+ * else is known.
  *
  * A visitor of the one pass (inspector/analysis/trace_pass.h). One thread.
  */
@@ -48,7 +48,7 @@ struct sync_queue {
     uint64_t presents, last_present;
 };
 
-/* What did something: a call, or a part of work, perhaps a command. */
+/* The author of a change: a call, or a part of work, perhaps a command. */
 struct sync_by {
     uint64_t ticket;                 /* of the call, or of the submit */
     const struct sync_execution *in; /* NULL: a call that is no work */
@@ -108,10 +108,10 @@ struct sync_pool {
 struct sync *sync_create(void); /* NULL: no memory */
 void sync_destroy(struct sync *sync);
 
-/* last_ticket: later packets are not seen. Of the submit that `end` is in commands count up to there. NULL: all. */
+/* last_ticket: later packets are not seen. end: of the submit that it is in, commands count up to there. NULL: all. */
 void sync_visitor(struct sync *sync, uint64_t last_ticket, const struct position_found *end, struct trace_visitor *out);
 
-/* By the index in the trace. NULL: the creation was not seen. What is over counts. */
+/* By the index in the trace. NULL: the creation was not seen. Work that is over counts. */
 const struct sync_fence *sync_fence(struct sync *sync, uint64_t index);
 const struct sync_semaphore *sync_semaphore(struct sync *sync, uint64_t index);
 const struct sync_event *sync_event(struct sync *sync, uint64_t index);

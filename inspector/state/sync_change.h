@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sync_change: what a command of a command buffer does to an event or to queries. One thread. */
+/* sync_change: the effect of a command of a command buffer on an event or on queries. One thread. */
 #ifndef LAP_INSPECTOR_STATE_SYNC_CHANGE_H
 #define LAP_INSPECTOR_STATE_SYNC_CHANGE_H
 

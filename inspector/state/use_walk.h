@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * use_walk: visits what calls, and the commands that submits run, do with objects: those that they name, and those that
- * they find bound. One pass over the trace. What a command reaches by device addresses, and through descriptor buffers
- * and heaps, is not seen. One thread.
+ * use_walk: visits the uses of objects by calls, and by the commands that submits run: objects that these name, and
+ * objects that they find bound. One pass over the trace. Uses by device addresses, and through descriptor buffers and
+ * heaps, are not seen. One thread.
  */
 #ifndef LAP_INSPECTOR_STATE_USE_WALK_H
 #define LAP_INSPECTOR_STATE_USE_WALK_H
@@ -33,7 +33,7 @@ enum use_kind {
     USE_BOUND_MEMORY, /* of a call that binds memory to a buffer or an image */
     USE_VIEW,         /* a view of it is made */
     USE_PRESENT,
-    /* What a command finds bound. */
+    /* Bindings that a command finds. */
     USE_PIPELINE,
     USE_SHADER,
     USE_SET, /* `number` */
@@ -68,18 +68,18 @@ struct use { /* valid during the visit */
 struct use_visitor {
     bool (*wants)(void *user, struct use_object object);
     enum lap_status (*use)(void *user, const struct use *use);
-    /* A call made an object, and names another one for it, or bound memory to it. Also outside of what is asked for.
-     * From then on wants() may be true for what was made. */
+    /* A call made an object, and names another one for it, or bound memory to it; also outside of the requested range.
+     * From then on wants() may be true for the made object. */
     enum lap_status (*made)(void *user, struct use_object made, struct use_object of);
     void (*progress)(void *user, const struct lap_packet *packet); /* NULL: none */
     void *user;
 };
 
 struct use_walk_options {
-    const struct position *at; /* only what is in there, of calls only those of a frame; not of a packet. NULL: all */
+    const struct position *at; /* only uses in there, of calls only those of a frame; not of a packet. NULL: all */
     uint64_t first_frame, last_frame; /* from 1 */
     bool bindings;                    /* also the commands that bind what others find bound */
-    bool once;                        /* what is bound is visited for the first of the commands that find the same */
+    bool once;                        /* a binding is visited only for the first of the commands that find it */
 };
 
 enum lap_status use_walk(const struct lap_reader *trace, const struct use_walk_options *options,

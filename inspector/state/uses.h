@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uses: what a trace does with one object, also through what is made of it: an image through its views and
- * framebuffers, memory through what is bound in it, and all of them through descriptors. One pass over the trace. One
- * thread.
+ * uses: the uses of one object in a trace, also through objects that are made of it: an image through its views and
+ * framebuffers, memory through buffers and images that are bound in it, and all of them through descriptors. One pass
+ * over the trace. One thread.
  */
 #ifndef LAP_INSPECTOR_STATE_USES_H
 #define LAP_INSPECTOR_STATE_USES_H
@@ -11,8 +11,8 @@
 
 #define USES_MOST_THROUGH 8u /* objects, one made of another */
 
-/* through: the objects from the wanted one, which is not among them, to the one that the use is of, and behind it the
- * descriptor set; empty where the wanted object itself is named. An error ends the walk. */
+/* through: the objects from the wanted one to the used one, without the wanted one, and behind them the descriptor set;
+ * empty if the wanted object itself is named. An error ends the walk. */
 typedef enum lap_status (*uses_visit_fn)(void *user, const struct use *use, const struct use_object *through,
                                          size_t through_count);
 
