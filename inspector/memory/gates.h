@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gates: whether submitted work may still wait for the host: for an event that it sets, or for a value of a timeline
- * semaphore that it signals. Such work runs later than it stands in the trace. One thread.
+ * semaphore that it signals. Such work runs later than its place in the trace says. One thread.
  */
 #ifndef LAP_INSPECTOR_MEMORY_GATES_H
 #define LAP_INSPECTOR_MEMORY_GATES_H
@@ -26,7 +26,7 @@ struct gates {
     struct lap_arena arena;
     struct gate *closed;
     size_t closed_count, closed_capacity;
-    struct gate *late; /* what work behind closed gates does to events: value 1: sets */
+    struct gate *late; /* events that work behind closed gates sets (value 1) or resets */
     size_t late_count, late_capacity;
     /* Signals of the last submit, which come behind its commands; and in front of them those of work that waits. */
     struct gate_signal {

@@ -43,7 +43,7 @@ struct memory_image {
     } planes[MEMORY_PLANES]; /* or the whole */
     uint32_t plane_count;
     bool is_presentable;
-    bool is_lost;               /* what nobody wrote is not known either: something else in its memory was written */
+    bool is_lost; /* texels that nobody wrote are not known either: something else in its memory was written */
     struct memory_event *owner; /* of its bytes in the spaces */
     struct lap_map stores;      /* struct memory_store, by subresource */
 };
@@ -65,7 +65,7 @@ struct memory_state {
     struct memory_event *mark; /* of addressable ranges */
     struct shader_stores shaders;
     struct gates gates;
-    /* Work that waits for the host writes again when it may run: later than it stands here. */
+    /* Work that waits for the host writes again when it may run, later than its place in the trace. */
     struct memory_late {
         struct memory_space *space; /* NULL: the image */
         uint64_t begin, end, image;
@@ -80,7 +80,7 @@ struct memory_state {
     struct memory_sweep everything, by_address;
     struct lap_arena scratch;
     bool has_heap; /* descriptors are in a heap */
-    /* What the last draw or dispatch that stores did. */
+    /* The stores of the last draw or dispatch that stores. */
     struct {
         const struct bound *bound; /* its command buffer's; NULL: none */
         struct memory_event *event;
@@ -97,7 +97,7 @@ struct memory_state {
 enum lap_status memory_no_memory(void);
 void memory_fail(struct memory_state *m, enum lap_status status); /* latches it */
 
-/* Whether the command that is looked at may wait for the host. All that it writes is the device's then. */
+/* Whether the command that is looked at may wait for the host. If so, all its writes count as the device's. */
 static inline bool memory_is_late(const struct memory_state *m)
 {
     return m->gates.closed_count != 0;
@@ -120,7 +120,7 @@ struct memory_region {
 };
 bool memory_image_is_large(const struct memory_image *image);
 struct memory_image *memory_find_image(struct memory_state *m, uint64_t image); /* NULL: it is not followed */
-/* Its texels are in texels of one plane; false: what copies do to it is not known in bytes. */
+/* The block of the aspect's texels, of one plane; false: effects of copies on the image are not known in bytes. */
 bool memory_region_block(const struct memory_image *image, VkImageAspectFlags aspect, struct lap_texel_block *out);
 /* In front of a write to it. */
 void memory_begin_image_write(struct memory_state *m, struct memory_image *image);
@@ -151,7 +151,7 @@ bool memory_side_of_image(struct memory_state *m, struct memory_image *image, Vk
 void memory_copy(struct memory_state *m, const struct memory_side *from, const struct memory_side *to, uint64_t bytes,
                  struct memory_event *copy);
 
-/* What a run of bytes is now, with what swept over it. origin NULL: nobody wrote it. */
+/* The present state of a run of bytes, after the work that swept over it. origin NULL: nobody wrote it. */
 struct memory_run {
     struct memory_event *origin, *copy;
     uint64_t skip, end;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory_state: the contents of a trace's buffers and images at a place, from the trace alone: what the host wrote, and
- * what commands filled and copied from there. Bytes that the device computed are not known, but the command that may
- * have written them last is. One pass notes who wrote what, and copies no bytes; they are read when they are asked for.
+ * memory_state: the contents of a trace's buffers and images at a place, from the trace alone: bytes that the host
+ * wrote, fills by commands, and copies of both. Bytes that the device computed are not known, but the command that may
+ * have written them last is. One pass notes the writer of each range, and copies no bytes; an answer reads them.
  *
  * Buffers in the same memory share its bytes. An image loses its contents when a write to something else reaches its
  * memory, and a write to an image makes the bytes of that memory unknown. Bytes that nobody wrote are zero, as in a
@@ -37,8 +37,8 @@ struct memory_wish {
     void *user;
 };
 
-/* An error behind something that was read leaves *out usable, and is returned. On other failures *out is NULL. The
- * reader outlives it. */
+/* If packets were read before an error, *out is usable, and the error is returned. On other failures *out is NULL. The
+ * reader outlives the state. */
 enum lap_status memory_state_find(const struct lap_reader *trace, const struct memory_wish *wish,
                                   struct memory_state **out) LAP_MUST_CHECK;
 void memory_state_free(struct memory_state **state); /* also for NULL */
@@ -52,7 +52,7 @@ enum memory_known {
     MEMORY_KNOWN,       /* these are the bytes */
     MEMORY_NOBODY,      /* nobody wrote them: zeroes */
     MEMORY_BY_DEVICE,   /* a command may have written them */
-    MEMORY_NOT_FOLLOWED /* what they are is not known */
+    MEMORY_NOT_FOLLOWED /* the bytes are not known */
 };
 
 struct memory_part {
@@ -64,7 +64,7 @@ struct memory_part {
 struct memory_answer {
     struct memory_part *parts; /* in a row, without gaps */
     size_t count, capacity;
-    const char *not_followed; /* why nothing is known of the object; NULL: it is followed */
+    const char *not_followed; /* the reason why the object is not followed; NULL: it is */
 };
 void memory_answer_finish(struct memory_answer *answer);
 

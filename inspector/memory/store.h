@@ -2,7 +2,7 @@
 /*
  * store: the origins of bytes, without the bytes. A store stands for a program's memory, or for a subresource of an
  * image, in texels as copies pack them. Each run of bytes has the event that wrote it, and a place in the bytes of that
- * event. A copy takes over the runs of its source, so nothing has to be followed later. One thread.
+ * event. A copy takes over the runs of its source, so a later answer follows no copies. One thread.
  */
 #ifndef LAP_INSPECTOR_MEMORY_STORE_H
 #define LAP_INSPECTOR_MEMORY_STORE_H
@@ -24,7 +24,7 @@ enum memory_kind {
     MEMORY_UNDEFINED /* somebody may have written them, or nobody keeps them */
 };
 
-/* What wrote some bytes. */
+/* The writer of some bytes. */
 struct memory_event {
     uint32_t references;
     enum memory_kind kind;
