@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * made_blocks: what the command buffers of a replay program hold, as blobs for its replay. Equal recordings are one
- * blob. A command buffer's last two recordings stay, since the one before the last may still be played by a thread;
- * what no command buffer has any more goes. One thread.
+ * made_blocks: the recordings of a replay program's command buffers, as blobs for its replay. Equal recordings are one
+ * blob. A command buffer's last two recordings stay, since a thread may still play the one before the last; blobs that
+ * no command buffer has any more go. One thread.
  */
 #ifndef LAP_INSPECTOR_MADE_BLOCKS_H
 #define LAP_INSPECTOR_MADE_BLOCKS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packets: what a replay program calls, as the packets of a trace (trace/read/packet_maker.h), so that all that plays
- * and looks at traces plays programs. A call is checked as a packet of a file is: nothing that it points to is read
- * outside of the program's memory, and the decoders see its bytes.
+ * packets: the calls of a replay program, as the packets of a trace (trace/read/packet_maker.h), so that the players
+ * and readers of traces take programs, too. A call is checked like a packet of a file: its pointers are followed only
+ * within the program's memory, and the decoders see its bytes.
  *
  * The commands between vkBeginCommandBuffer and vkEndCommandBuffer become one block.
  */
@@ -21,7 +21,7 @@ struct program_resources {
     /* The results of checks since the last request (docs/vm.md); they stay until the replay goes on. NULL: there are
      * none. */
     const void *(*checks)(void *user, uint32_t *out_bytes);
-    /* What the program posts; not empty. */
+    /* The bytes that the program posts; not empty. */
     enum lap_status (*post)(void *user, uint32_t label, const void *data, size_t bytes);
     void *user;
 };

@@ -20,8 +20,8 @@ enum program_api {
     PROGRAM_RECORD   /* Vulkan's commands that the program called and a replay only looks at */
 };
 
-/* A function of PROGRAM_RUNTIME that is no command: puts at its pointer where the results of checks are that were made
- * since the last call (an AbsolutePointer), and how many bytes (a Uint32). */
+/* A function of PROGRAM_RUNTIME that is no command. It stores at its pointer the place of the results of checks since
+ * the last call (an AbsolutePointer), and their size in bytes (a Uint32). */
 #define PROGRAM_CHECKS "lapilliChecks"
 bool program_is_checks(unsigned api, const struct lap_vm_function *function); /* with its types */
 struct lap_vm_function program_checks_function(void);
@@ -29,7 +29,7 @@ struct lap_vm_function program_checks_function(void);
 /* False: it has no parameters here, or too many. */
 bool program_signature(uint32_t command, struct lap_vm_function *out);
 
-/* The parameters in order: of a command's members the one at *next or behind it that is an argument; NULL: no more. */
+/* The parameters in order: the first member of the command from *next on that is an argument; NULL: no more. */
 const struct gen_member *program_parameter(uint32_t command, uint32_t *next);
 
 /* The type of an argument: enum lap_vm_type, or LAP_VM_POINTER; LAP_VM_NOTHING: none has it. */
