@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * after: edits after which a replay has done all up to a command of a command buffer and nothing behind it, so that the
- * attachments of its render pass can be read. Each command buffer on the way to the command gets a twin (twins.h) that
- * ends behind it; the render pass gets one that stores its attachments; and the submit, with the twin, is the last
- * packet. One thread.
+ * after: edits with which a replay ends behind a command of a command buffer, so that the attachments of its render
+ * pass can be read. Each command buffer on the way to the command gets a twin (twins.h) that ends behind the command.
+ * The render pass gets a twin that stores its attachments. The submit, with the twins, is the last packet. One thread.
  */
 #ifndef LAP_INSPECTOR_EDIT_AFTER_H
 #define LAP_INSPECTOR_EDIT_AFTER_H
@@ -24,9 +23,9 @@ struct after_result {
 };
 
 /* Adds to edits of the trace, and the attachments to the list: color0, depth, stencil and so on; each layer that is
- * drawn to is one, like color0-layer1; of one with several samples what it is resolved into. at: a command in a render
- * pass, or a place with draws, of which the last one is meant. LAP_ERROR_ARGUMENT: there is no such place, or it has no
- * draw. LAP_ERROR_UNSUPPORTED: with what stands in the way. */
+ * drawn to is one, like color0-layer1. An attachment with several samples stands for the image that it is resolved
+ * into. at: a command in a render pass, or a place with draws, which means its last one. LAP_ERROR_ARGUMENT: there is
+ * no such place, or it has no draw. LAP_ERROR_UNSUPPORTED: a sentence has the obstacle. */
 enum lap_status edit_after(const struct lap_reader *trace, const struct position *at, struct lap_edits *edits,
                            struct picture_list *targets, struct after_result *result) LAP_MUST_CHECK;
 

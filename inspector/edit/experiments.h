@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * experiments: what a user wants to be different from the trace. All of it becomes edits (trace/read/edits.h) before
+ * experiments: a user's wishes for a replay that differs from the trace. They become edits (trace/read/edits.h) before
  * anything plays, so a replay sees an ordinary trace. One thread.
  */
 #ifndef LAP_INSPECTOR_EXPERIMENTS_H
@@ -32,7 +32,7 @@ struct edit_experiments {
     size_t shader_count, shader_capacity;
 };
 
-/* A trace that is changed, and what is said meanwhile. */
+/* A trace that is changed, and the log of the changes. */
 struct edit_work {
     const struct edit_experiments *wanted;
     const struct lap_log *log;
@@ -58,8 +58,8 @@ void edit_experiments_finish(struct edit_experiments *experiments);
 
 bool edit_experiments_are_wanted(const struct edit_experiments *experiments);
 
-/* Makes the edits. work->reader, which does not read ahead, is given for one with these options. Says what is
- * different. LAP_ERROR_ARGUMENT: something of it can't be had from this trace; others are the reader's. */
+/* Makes the edits. work->reader, which does not read ahead, is given for one with these options. Logs the differences.
+ * LAP_ERROR_ARGUMENT: a wish can't be had from this trace; others are the reader's. */
 enum lap_status edit_experiments_apply(struct edit_work *work, const struct lap_reader_options *options) LAP_MUST_CHECK;
 
 #endif

@@ -22,7 +22,7 @@ struct fixed_state_result {
 enum lap_status edit_wireframe(const struct lap_reader *trace, struct lap_edits *edits,
                                struct fixed_state_result *out) LAP_MUST_CHECK;
 
-/* Viewports and scissors become the pixel at 0, 0; ranges of depth, and what is up, stay. */
+/* Viewports and scissors become the pixel at 0, 0; ranges of depth, and the direction of y, stay. */
 enum lap_status edit_tiny_viewport(const struct lap_reader *trace, struct lap_edits *edits,
                                    struct fixed_state_result *out) LAP_MUST_CHECK;
 

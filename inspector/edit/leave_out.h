@@ -25,7 +25,7 @@ struct leave_out_options {
     size_t only_count;
     bool has_most_draws;
     uint64_t most_draws; /* only the first draws of the trace stay */
-    uint64_t last_frame; /* what is behind it does not matter; 0: all does */
+    uint64_t last_frame; /* work behind it does not matter; 0: all work does */
 };
 
 struct leave_out_result {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recode: decoded packets and commands as bytes again, for the file that they came from: handles are their indices,
- * structures have the numbers of its dictionary, and bytes that were a blob are that blob. What did not change comes
- * out as it was. One thread.
+ * structures have the numbers of its dictionary, and bytes that were a blob are that blob. Unchanged packets and
+ * commands come out as they were. One thread.
  */
 #ifndef LAP_INSPECTOR_EDIT_RECODE_H
 #define LAP_INSPECTOR_EDIT_RECODE_H

@@ -83,7 +83,7 @@ void recordings_finish(struct recordings *recordings); /* also of a zeroed one *
 enum lap_status recordings_visit(struct recordings *recordings, const struct trace_call *call) LAP_MUST_CHECK;
 enum lap_status recordings_visit_in_block(struct recordings *recordings, const struct trace_call *call) LAP_MUST_CHECK;
 
-/* What the command buffer holds now; NULL: nothing. */
+/* The recording that the command buffer holds now; NULL: none. */
 struct recording *recordings_held(const struct recordings *recordings, uint64_t command_buffer);
 /* NULL: its allocation was not seen. */
 const struct recorded_allocation *recordings_allocation(const struct recordings *recordings, uint64_t command_buffer);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rewrite: goes through a trace with a function that may change the parameters of packets and of commands in blocks, in
- * place. What changed becomes edits that stand instead of what was there, so every position stays. Failed calls and
- * information packets are left alone. One thread.
+ * place. A changed packet or block becomes an edit in the place of the old one, so every position stays. Failed calls
+ * and information packets are left alone. One thread.
  *
- * Packets that other edits put behind a packet are not seen: what goes through a trace like this comes before those.
+ * Packets that other edits put behind a packet are not seen, so callers rewrite before they make such edits.
  */
 #ifndef LAP_INSPECTOR_EDIT_REWRITE_H
 #define LAP_INSPECTOR_EDIT_REWRITE_H
@@ -20,7 +20,7 @@
 struct rewrite_call {
     uint32_t command; /* enum gen_command */
     void *args;       /* its struct gen_args_X, with indices for handles; all that it points to may change, too */
-    struct lap_arena *arena; /* for new memory; what has been there lives as long as the arguments */
+    struct lap_arena *arena; /* for new memory, which lives as long as the arguments */
     bool in_block;
 };
 
@@ -32,8 +32,9 @@ struct rewrite_visitor {
     void *user;
 };
 
-/* edits: those of `trace` (lap_edits_create), not sealed; NULL: nothing may change. LAP_ERROR_UNSUPPORTED: what would
- * change has structures that this build does not know. Others are the reader's, the decoders' and the visitor's. */
+/* edits: those of `trace` (lap_edits_create), not sealed; NULL: nothing may change. LAP_ERROR_UNSUPPORTED: a packet
+ * that would change has structures that this build does not know. Others are the reader's, the decoders' and the
+ * visitor's. */
 enum lap_status rewrite_trace(const struct lap_reader *trace, const struct rewrite_visitor *visitor,
                               struct lap_edits *edits) LAP_MUST_CHECK;
 

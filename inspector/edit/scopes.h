@@ -49,7 +49,7 @@ void scopes_finish(struct scopes *scopes); /* also of a zeroed one, which has no
 enum lap_status scopes_see(struct scopes *scopes, struct recode *recode, uint32_t command,
                            const void *args) LAP_MUST_CHECK;
 
-/* Suspended rendering counts as resumed: another command buffer does that. */
+/* Suspended rendering counts as resumed, by another command buffer. */
 void scopes_resume(struct scopes *scopes);
 
 /* Encodes the ends of all open scopes, the last first, each with its number in front, and adds their count to
@@ -58,7 +58,7 @@ void scopes_resume(struct scopes *scopes);
 enum lap_status scopes_end(const struct scopes *scopes, uint32_t (*subpasses)(void *user, uint64_t render_pass),
                            void *user, struct recode *recode, uint32_t *out_commands) LAP_MUST_CHECK;
 
-/* The same, only for suspended rendering: it is resumed, and ends. */
+/* The same for suspended rendering alone, which is resumed, and ends. */
 enum lap_status scopes_end_suspended(const struct scopes *scopes, struct recode *recode,
                                      uint32_t *out_commands) LAP_MUST_CHECK;
 

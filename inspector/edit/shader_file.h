@@ -8,8 +8,8 @@
 
 #include "base/status.h"
 
-/* A file whose name ends with a stage (.vert, .frag.glsl, …) is GLSL, any other one SPIR-V. free(*out_words). What
- * glslangValidator says goes to stderr. LAP_ERROR_ARGUMENT, with a sentence: there is no code to be had. */
+/* A file whose name ends with a stage (.vert, .frag.glsl, …) is GLSL, any other one SPIR-V. free(*out_words). The
+ * output of glslangValidator goes to stderr. LAP_ERROR_ARGUMENT, with a sentence: there is no code to be had. */
 enum lap_status edit_shader_file_read(const char *path, uint32_t **out_words, size_t *out_bytes) LAP_MUST_CHECK;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spirv: the instructions of a SPIR-V module that declare something, by their ids, and its entry points. For what
- * changes or compares modules. Trusts no word. Any thread.
+ * spirv: the instructions of a SPIR-V module that declare something, by their ids, and its entry points. For modules
+ * that change, or are compared. Trusts no word. Any thread.
  */
 #ifndef LAP_INSPECTOR_EDIT_SPIRV_H
 #define LAP_INSPECTOR_EDIT_SPIRV_H
@@ -85,7 +85,7 @@ struct spirv {
     size_t interface_words; /* of all entry points */
 };
 
-/* The arena has what *out points to. LAP_ERROR_FORMAT: it is no module, or one that is not well made. */
+/* The pointers of *out lead into the arena. LAP_ERROR_FORMAT: it is no module, or one that is not well made. */
 enum lap_status spirv_read(struct spirv *out, struct lap_arena *arena, const uint32_t *words,
                            size_t bytes) LAP_MUST_CHECK;
 

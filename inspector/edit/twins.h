@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * twins: edits that record command buffers differently: in place, or as a twin. A twin is a new command buffer of the
- * same pool and level, which is recorded where its original is, since what that names may be gone at the submit.
- * Submits then take it for the original. One thread.
+ * same pool and level, which is recorded where its original is, since objects that the original names may be gone at
+ * the submit. Submits then name the twin instead of the original. One thread.
  */
 #ifndef LAP_INSPECTOR_EDIT_TWINS_H
 #define LAP_INSPECTOR_EDIT_TWINS_H
@@ -53,12 +53,13 @@ enum lap_status twins_make(struct twins *twins, const struct recording *recordin
 
 /* ---- edits ---- */
 
-/* The made block is what the command buffer holds. */
+/* The command buffer holds the made block from here on. */
 enum lap_status twins_replace(struct twins *twins, const struct recording *recording) LAP_MUST_CHECK;
-/* The made block is what a new command buffer holds, whose number is *out. LAP_ERROR_LIMIT: too many. */
+/* A new command buffer, whose number is *out, holds the made block. LAP_ERROR_LIMIT: too many. */
 enum lap_status twins_put(struct twins *twins, const struct recording *recording, uint64_t *out) LAP_MUST_CHECK;
 
-/* The same commands in a new command buffer. Where those that it executes may not be in two, they are copied, too. */
+/* The same commands in a new command buffer. Secondary command buffers that may not be in two primary ones are copied,
+ * too. */
 enum lap_status twins_copy(struct twins *twins, const struct recording *recording, uint64_t *out) LAP_MUST_CHECK;
 /* The command buffers that a copy executes, block->executed_count; the caller frees *out. */
 enum lap_status twins_copy_executed(struct twins *twins, const struct recording *recording,
