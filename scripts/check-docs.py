@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """check-docs.py [--fix]: links, anchors and files that the documents name are there, and sections and files that comments name. README.md is
-short.
+short. Some shapes of sentences get no more.
 
 --fix follows files that have moved within their top folder."""
 
@@ -14,6 +14,9 @@ README_BYTES = 8192
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = re.compile(r"\b(?:base|trace|memtrack|codegen|inspector|layer|replayer|tools|tests|scripts|manifests)(?:/[\w.+-]+)+")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+# Shapes of sentences that CONTRIBUTING.md ("Words") advises against, and how often they may be in the documents and
+# in headers: fewer times with each change.
+SHAPES = {r", of which\b": 7, r"\bis so\b": 1, r" in vain\b": 0, r"(?:^|[.:!?] )What ": 17}
 SOURCE = re.compile(r"(?:[\w-]+/)*[\w-]+\.[ch]$")
 # Generated, or of others: Vulkan's headers, the kernel's.
 NOT_OURS = re.compile(r"(?:gen|vk|vulkan)_|(?:xdg_shell|drm_fourcc)\.h$")
@@ -49,6 +52,19 @@ def gone(text: str, names: list[str]) -> list[str]:
     return sorted(word for word in cited if (word.split("/")[0] in tops and word not in paths if "/" in word else word not in bases))
 
 
+def shapes(names: list[str], documents: dict[str, str]) -> list[str]:
+    """Where there are more than SHAPES has. Says where there are fewer."""
+    prose = [documents[n] for n in names if n == "README.md" or re.match(r"docs/(?!extensions)[\w-]+\.md$", n)]
+    heads = [(ROOT / n).read_text(encoding="utf-8") for n in names if n.endswith(".h") and not n.startswith("tests/")]
+    texts = [block.lstrip("- ") for text in prose for block in re.split(r"\n\n|\n *- |\|", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M))]
+    texts += [re.sub(r"\n\s*\*", " ", comment.strip("/* \n")) for text in heads for comment in COMMENT.findall(text)]
+    counts = {shape: sum(len(re.findall(shape, " ".join(text.split()))) for text in texts) for shape in SHAPES}
+    for shape, most in SHAPES.items():
+        if counts[shape] < most:
+            print(f"check-docs: {shape!r} is there {counts[shape]} times: lower its number in SHAPES, {most}")
+    return [f"{shape!r} is there {counts[shape]} times, {SHAPES[shape]} at most: another shape is better" for shape in SHAPES if counts[shape] > SHAPES[shape]]
+
+
 def main() -> int:
     found = []
     names = files()
@@ -82,6 +98,7 @@ def main() -> int:
                 found.append(f'{name}: {path} has no "{section}"')
     if len(documents["README.md"].encode()) > README_BYTES:
         found.append(f"README.md has {len(documents['README.md'].encode())} bytes, {README_BYTES} at most: docs/ has room for the rest")
+    found += shapes(names, documents)
     for line in found:
         print(f"check-docs: {line}", file=sys.stderr)
     return 1 if found else 0
