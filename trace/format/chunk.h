@@ -77,7 +77,7 @@ enum lap_status lap_chunk_check(const struct lap_chunk_header *header, const uin
 
 /* ---- payloads of fixed shape ---- */
 
-/* What is counted of a recording; numbers in the file. */
+/* Counters of a recording, by their numbers in the file. */
 enum lap_counter {
     LAP_COUNTER_CALLS,    /* packets of program calls */
     LAP_COUNTER_COMMANDS, /* calls inside command buffers */
