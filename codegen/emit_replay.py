@@ -138,7 +138,7 @@ class _Adapted:
 class _Families(_Adapted):
     """Queue family indices, which may have other numbers on the replay device."""
 
-    prefix, when, chains = "map", "dev->families_differ || dev->family_count > 1", True
+    prefix, when, chains = "map", "dev->queues.families_differ || dev->queues.family_count > 1", True
     TRANSFER = ("srcQueueFamilyIndex", "dstQueueFamilyIndex", "srcAccessMask", "dstAccessMask")
 
     def direct(self, f: Field) -> bool:

@@ -59,7 +59,7 @@ enum lap_status replay_command_pool_await(struct replay *r, struct replay_device
     const struct command_pool *pool = pool_of(r, index);
     enum lap_status status = LAP_OK;
 
-    for (uint32_t i = 0; pool && i < dev->queue_count && status == LAP_OK; i++)
+    for (uint32_t i = 0; pool && i < dev->queues.count && status == LAP_OK; i++)
         status = replay_submission_await(r, dev, i, pool->submitted[i], "command buffers of a pool that are in use");
     return status;
 }
@@ -88,10 +88,10 @@ enum lap_status replay_CreateCommandPool(struct replay *r, struct replay_device 
     status = gen_keep_VkCommandPool(r, dev, args->pCommandPool, &live, 1);
     if (status != LAP_OK || index == 0)
         return status;
-    pool = calloc(1, sizeof *pool + dev->queue_count * sizeof *pool->submitted);
+    pool = calloc(1, sizeof *pool + dev->queues.count * sizeof *pool->submitted);
     if (!pool)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for a command pool");
-    pool->family = dev->families_differ ? r->at.mapped_family : args->pCreateInfo->queueFamilyIndex;
+    pool->family = dev->queues.families_differ ? r->at.mapped_family : args->pCreateInfo->queueFamilyIndex;
     replay_object_get(r, GEN_HANDLE_VkCommandPool, index)->record = pool;
     return LAP_OK;
 }

@@ -619,7 +619,7 @@ enum lap_status replay_reference_check_use(struct replay *r, struct replay_devic
     uint64_t index = replay_object_index(r, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(commands));
     const struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkCommandBuffer, index);
     struct command_buffer_use now = {.number = replay_submission_next(dev),
-                                     .queue = queue ? (uint32_t)(queue - dev->queues) : 0};
+                                     .queue = queue ? (uint32_t)(queue - dev->queues.all) : 0};
 
     return queue && object ? use(r, dev, object, &now) : LAP_OK;
 }

@@ -47,6 +47,19 @@ struct replay_queue {
     struct replay_queue_progress *progress; /* sync/; NULL until something is submitted */
 };
 
+/* Its queues and their families: device/queues.h. */
+struct replay_device_queues {
+    struct replay_queue *all;
+    uint32_t count;
+    uint32_t family_count;
+    uint32_t families[REPLAY_MAX_FAMILIES]; /* those of the queues, each once */
+    bool families_differ;                   /* some recorded family has another number on the replay device */
+    bool lacks_foreign;                     /* VK_EXT_queue_family_foreign, which the trace enables */
+    struct replay_queue_plan *plan;
+    struct replay_queue *main; /* graphics or, failing that, compute or transfer: for the replay's own copies */
+    VkCommandPool pool;        /* for the replay's own copies, on main's family */
+};
+
 struct replay_device {
     VkDevice live;
     uint64_t index;
@@ -58,19 +71,11 @@ struct replay_device {
     struct replay_submits *submits;               /* submit.c; NULL until there is a timeline semaphore, or an event */
     struct replay_command_events *command_events; /* NULL until there is an event that the host can set */
     bool (*awaits_host)(const struct replay_device *dev); /* wait.h; set by submit.c */
-    struct replay_queue *queues;
-    uint32_t queue_count;
+    struct replay_device_queues queues;
     struct replay_submissions *submissions;           /* submission.c; NULL until something is submitted */
     struct replay_deferred_destroy *deferred_destroy; /* made with it */
-    struct replay_shown *shown; /* shown.h; NULL: the driver looks at no descriptor that shaders don't use */
-    bool busy;                  /* submission.h: work may be under way, or destructions are deferred */
-    struct replay_queue_plan *queue_plan;
-    bool lacks_foreign;                     /* VK_EXT_queue_family_foreign, which the trace enables */
-    bool families_differ;                   /* some recorded family has another number on the replay device */
-    uint32_t families[REPLAY_MAX_FAMILIES]; /* those of the queues, each once */
-    uint32_t family_count;
-    struct replay_queue *main_queue; /* graphics or, failing that, compute or transfer: for the replay's own copies */
-    VkCommandPool pool;              /* for the replay's own copies, on main_queue's family */
+    struct replay_shown *shown;          /* shown.h; NULL: the driver looks at no descriptor that shaders don't use */
+    bool busy;                           /* submission.h: work may be under way, or destructions are deferred */
     struct replay_external_sync *handed; /* external_sync.h; NULL until a semaphore or fence can be exported */
     struct replay_acquired_images *acquired_images; /* NULL until an image is acquired behind a present */
     struct replay_addresses *addresses;             /* address.c; NULL until the program asks for an address */

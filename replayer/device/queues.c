@@ -19,12 +19,12 @@
 
 uint32_t replay_queue_map_family(struct replay *r, const struct replay_device *dev, uint32_t family)
 {
-    if (family == VK_QUEUE_FAMILY_FOREIGN_EXT && dev->lacks_foreign)
+    if (family == VK_QUEUE_FAMILY_FOREIGN_EXT && dev->queues.lacks_foreign)
         return VK_QUEUE_FAMILY_EXTERNAL;
     if (family >= REPLAY_MAX_FAMILIES)
         return family;
     r->at.mapped_family = family;
-    return dev->queue_plan->families[family];
+    return dev->queues.plan->families[family];
 }
 
 uint32_t replay_queue_map_families(struct replay *r, const struct replay_device *dev, uint32_t *families,
@@ -126,7 +126,7 @@ static void report_unfit(struct replay *r, uint32_t recorded)
 static void report_plan(struct replay *r, const struct replay_device *dev,
                         const struct replay_recorded_family recorded[REPLAY_MAX_FAMILIES], bool same)
 {
-    const struct replay_queue_plan *plan = dev->queue_plan;
+    const struct replay_queue_plan *plan = dev->queues.plan;
 
     for (uint32_t i = 0; i < REPLAY_MAX_FAMILIES; i++) {
         struct replay_family_needs needs = recorded[i].needs;
@@ -186,7 +186,7 @@ enum lap_status replay_queues_plan(struct replay *r, struct replay_device *dev,
                                    const struct replay_recorded_gpu *recorded_gpu, const VkDeviceCreateInfo *info)
 {
     struct replay_recorded_family recorded[REPLAY_MAX_FAMILIES] = {{0}};
-    struct replay_queue_plan *plan = dev->queue_plan;
+    struct replay_queue_plan *plan = dev->queues.plan;
     VkQueueFamilyProperties available[REPLAY_MAX_FAMILIES];
     uint32_t count = families_of_gpu(dev, available);
     char kinds[REPLAY_KINDS_BYTES];
@@ -210,8 +210,8 @@ enum lap_status replay_queues_plan(struct replay *r, struct replay_device *dev,
                                            "%" PRIu32 " of the recorded machine",
                                            dev->instance->properties.deviceName, kinds, plan->failed));
     }
-    dev->lacks_foreign = lacks_foreign(dev, info);
-    dev->families_differ = plan->differs || dev->lacks_foreign;
+    dev->queues.lacks_foreign = lacks_foreign(dev, info);
+    dev->queues.families_differ = plan->differs || dev->queues.lacks_foreign;
     report_plan(r, dev, recorded, same);
     return status;
 }
@@ -250,13 +250,13 @@ enum lap_status replay_queues_request(struct replay *r, struct replay_device *de
     if (!infos)
         return replay_no_scratch(r);
     for (uint32_t i = 0; i < REPLAY_MAX_FAMILIES; i++) {
-        uint32_t queues = dev->queue_plan->queue_counts[i];
+        uint32_t queues = dev->queues.plan->queue_counts[i];
         float *priorities = queues ? replay_scratch(r, queues, sizeof *priorities) : NULL;
         if (!queues)
             continue;
         if (!priorities)
             return replay_no_scratch(r);
-        set_priorities(dev->queue_plan, recorded, i, priorities);
+        set_priorities(dev->queues.plan, recorded, i, priorities);
         infos[count++] = (VkDeviceQueueCreateInfo){.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                                    .queueFamilyIndex = i,
                                                    .queueCount = queues,
@@ -285,46 +285,46 @@ enum lap_status replay_queues_get(struct replay *r, struct replay_device *dev, c
     (void)families_of_gpu(dev, available);
     for (uint32_t i = 0; i < info->queueCreateInfoCount; i++)
         count += info->pQueueCreateInfos[i].queueCount;
-    dev->queues = count ? calloc(count, sizeof *dev->queues) : NULL;
-    if (!dev->queues)
+    dev->queues.all = count ? calloc(count, sizeof *dev->queues.all) : NULL;
+    if (!dev->queues.all)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for queues");
     for (uint32_t i = 0; i < info->queueCreateInfoCount; i++) {
-        dev->families[dev->family_count++] = info->pQueueCreateInfos[i].queueFamilyIndex;
+        dev->queues.families[dev->queues.family_count++] = info->pQueueCreateInfos[i].queueFamilyIndex;
         for (uint32_t j = 0; j < info->pQueueCreateInfos[i].queueCount; j++) {
-            struct replay_queue *queue = &dev->queues[dev->queue_count++];
+            struct replay_queue *queue = &dev->queues.all[dev->queues.count++];
             queue->family = info->pQueueCreateInfos[i].queueFamilyIndex;
             queue->number = j;
             queue->flags = available[queue->family].queueFlags;
             dev->vk.GetDeviceQueue(dev->live, queue->family, j, &queue->live);
-            if (!dev->main_queue || rank(queue->flags) > rank(dev->main_queue->flags))
-                dev->main_queue = queue;
+            if (!dev->queues.main || rank(queue->flags) > rank(dev->queues.main->flags))
+                dev->queues.main = queue;
         }
     }
-    pool.queueFamilyIndex = dev->main_queue->family;
-    return replay_result(r, dev->vk.CreateCommandPool(dev->live, &pool, NULL, &dev->pool));
+    pool.queueFamilyIndex = dev->queues.main->family;
+    return replay_result(r, dev->vk.CreateCommandPool(dev->live, &pool, NULL, &dev->queues.pool));
 }
 
 /* Several recorded queues may map to one queue of this device. A program may get the same queue many times. The decoder
  * has already mapped the family; r->at.mapped_family is the recorded one. */
 struct replay_queue *replay_queue_find(const struct replay_device *dev, VkQueue live)
 {
-    for (uint32_t i = 0; i < dev->queue_count; i++)
-        if (dev->queues[i].live == live)
-            return &dev->queues[i];
+    for (uint32_t i = 0; i < dev->queues.count; i++)
+        if (dev->queues.all[i].live == live)
+            return &dev->queues.all[i];
     return NULL;
 }
 
 static enum lap_status give_queue(struct replay *r, struct replay_device *dev, uint32_t family, uint32_t number,
                                   uint64_t index)
 {
-    uint32_t recorded = dev->families_differ ? r->at.mapped_family : family, live_number;
+    uint32_t recorded = dev->queues.families_differ ? r->at.mapped_family : family, live_number;
 
     if (replay_object_get(r, GEN_HANDLE_VkQueue, index))
         return LAP_OK;
-    live_number = recorded < REPLAY_MAX_FAMILIES ? replay_queue_plan_number(dev->queue_plan, recorded, number) : 0;
-    for (uint32_t i = 0; i < dev->queue_count; i++)
-        if (dev->queues[i].family == family && dev->queues[i].number == live_number)
-            return replay_object_add(r, GEN_HANDLE_VkQueue, index, gen_u64_VkQueue(dev->queues[i].live), dev, NULL);
+    live_number = recorded < REPLAY_MAX_FAMILIES ? replay_queue_plan_number(dev->queues.plan, recorded, number) : 0;
+    for (uint32_t i = 0; i < dev->queues.count; i++)
+        if (dev->queues.all[i].family == family && dev->queues.all[i].number == live_number)
+            return replay_object_add(r, GEN_HANDLE_VkQueue, index, gen_u64_VkQueue(dev->queues.all[i].live), dev, NULL);
     return replay_fail(r, "the device has no queue of family %" PRIu32, family);
 }
 

@@ -12,7 +12,7 @@
 
 struct replay_recorded_gpu; /* recorded_machine.h */
 
-/* Finds families and queues for those of the recorded device: dev->queue_plan. Where the same numbers are
+/* Finds families and queues for those of the recorded device: dev->queues.plan. Where the same numbers are
  * impossible, it reads the trace once for the use of queues. recorded_gpu may be NULL. */
 enum lap_status replay_queues_plan(struct replay *r, struct replay_device *dev,
                                    const struct replay_recorded_gpu *recorded_gpu,

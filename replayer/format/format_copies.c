@@ -83,10 +83,10 @@ static enum replay_format_conversion conversion_of(const struct replay_image *re
 static enum lap_status need_compute(struct replay *r, const struct replay_device *dev)
 {
     uint32_t family =
-        r->at.block_family < REPLAY_MAX_FAMILIES ? dev->queue_plan->families[r->at.block_family] : UINT32_MAX;
+        r->at.block_family < REPLAY_MAX_FAMILIES ? dev->queues.plan->families[r->at.block_family] : UINT32_MAX;
 
-    for (uint32_t i = 0; i < dev->queue_count; i++)
-        if (dev->queues[i].family == family && !(dev->queues[i].flags & VK_QUEUE_COMPUTE_BIT))
+    for (uint32_t i = 0; i < dev->queues.count; i++)
+        if (dev->queues.all[i].family == family && !(dev->queues.all[i].flags & VK_QUEUE_COMPUTE_BIT))
             return replay_refuse(r, "texels are to be converted on a queue that takes no compute work");
     return LAP_OK;
 }

@@ -105,10 +105,10 @@ enum lap_status replay_memory_read_back(struct replay *r, struct replay_device *
     struct lap_readback_queue at = {0};
     enum lap_status status;
 
-    if (!dev->main_queue)
+    if (!dev->queues.main)
         return replay_fail(r, "the device has no queue for copies");
-    at.queue = dev->main_queue->live;
-    at.family = dev->main_queue->family;
+    at.queue = dev->queues.main->live;
+    at.family = dev->queues.main->family;
     status = replay_staging_flush(r, dev, at.queue);
     if (status != LAP_OK)
         return status;

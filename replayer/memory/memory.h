@@ -15,7 +15,7 @@
 #include "replayer/memory/suballocator.h"
 #include "vulkan/readback.h"
 
-/* Creates dev->planner, after dev->vk and dev->main_queue are set; and frees it before vkDestroyDevice, after the
+/* Creates dev->planner, after dev->vk and dev->queues.main are set; and frees it before vkDestroyDevice, after the
  * end of all objects. */
 enum lap_status replay_memory_planner_create(struct replay *r, struct replay_device *dev) LAP_MUST_CHECK;
 void replay_memory_planner_destroy(struct replay *r, struct replay_device *dev); /* also without a planner */

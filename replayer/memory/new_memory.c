@@ -214,7 +214,7 @@ VkDeviceSize replay_new_memory_bytes(const struct replay *r, const struct replay
     const VkMemoryPropertyFlags nobodys = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT;
 
     if (contents == REPLAY_CONTENTS_USED || place->is_prepared ||
-        replay_memory_type_flags(dev, place->type) & nobodys || (!place->host && !dev->main_queue))
+        replay_memory_type_flags(dev, place->type) & nobodys || (!place->host && !dev->queues.main))
         return 0;
     if (replay_new_memory_is_stale(r, dev, contents) || (contents == REPLAY_CONTENTS_ZERO && place->not_zeroed))
         return place->bytes;

@@ -124,7 +124,7 @@ bool replay_buffer_is_rounded(const struct replay_buffer *buffer, VkDeviceSize o
 
 bool replay_shares_image(struct replay *r, const struct replay_device *dev, VkImage image)
 {
-    const struct replay_image *record = dev->family_count > 1 ? replay_image_of(r, image, NULL) : NULL;
+    const struct replay_image *record = dev->queues.family_count > 1 ? replay_image_of(r, image, NULL) : NULL;
 
     return record && record->info.sharingMode == VK_SHARING_MODE_CONCURRENT;
 }

@@ -123,7 +123,7 @@ static enum lap_status need_staging(struct replay *r, struct replay_device *dev)
 
     if (dev->planner->staging)
         return LAP_OK;
-    if (!dev->main_queue)
+    if (!dev->queues.main)
         return replay_fail(r, "the device has no queue for copies");
     staging = calloc(1, sizeof *staging);
     if (!staging)
@@ -438,7 +438,7 @@ static enum lap_status reserve(struct replay *r, struct replay_device *dev, VkDe
             continue;
         }
         if (!staging->first)
-            status = replay_staging_flush(r, dev, dev->main_queue->live);
+            status = replay_staging_flush(r, dev, dev->queues.main->live);
         if (status == LAP_OK && staging->first)
             status = wait_for_batch(r, dev, staging->first);
     }
@@ -627,11 +627,11 @@ static const struct replay_queue *queue_for(const struct replay_device *dev, VkQ
     const struct replay_queue *queue = replay_queue_find(dev, live);
 
     if (dev->planner->staging->images.count) /* of any aspect and extent */
-        return dev->main_queue;
+        return dev->queues.main;
     /* Before Vulkan 1.1, transfer-only queues do not support vkCmdFillBuffer. */
     if (queue && (queue->flags & work || (queue->flags & VK_QUEUE_TRANSFER_BIT && !has_fills(dev->planner->staging))))
         return queue;
-    return dev->main_queue;
+    return dev->queues.main;
 }
 
 /* Queues run independently, so the host waits for the batches on other queues. */
@@ -665,13 +665,13 @@ enum lap_status replay_staging_flush(struct replay *r, struct replay_device *dev
         if (status == LAP_OK)
             status = hand_over(r, dev, copies_on);
     }
-    return status == LAP_OK && dev->queue_count > 1 ? wait_for_other_queues(r, dev, queue) : status;
+    return status == LAP_OK && dev->queues.count > 1 ? wait_for_other_queues(r, dev, queue) : status;
 }
 
 /* A host signal may release work on any queue that reads the staged bytes. */
 static enum lap_status finish_all(struct replay *r, struct replay_device *dev)
 {
-    enum lap_status status = replay_staging_flush(r, dev, dev->main_queue ? dev->main_queue->live : VK_NULL_HANDLE);
+    enum lap_status status = replay_staging_flush(r, dev, dev->queues.main ? dev->queues.main->live : VK_NULL_HANDLE);
 
     for (struct batch *batch = dev->planner->staging->first, *next; batch && status == LAP_OK; batch = next) {
         next = batch->next;

@@ -206,7 +206,7 @@ enum lap_status replay_CreateDevice(struct replay *r, struct replay_instance *in
     if (!allocation)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for a device");
     dev = &allocation->dev;
-    dev->queue_plan = &allocation->queue_plan;
+    dev->queues.plan = &allocation->queue_plan;
     dev->spirv = &allocation->spirv;
     dev->instance = instance;
     dev->gpu = instance->gpu;
@@ -267,15 +267,15 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
     replay_memory_planner_destroy(r, dev);
     replay_submission_finish(dev);
     replay_query_pools_finish(dev);
-    if (dev->pool)
-        dev->vk.DestroyCommandPool(dev->live, dev->pool, NULL);
+    if (dev->queues.pool)
+        dev->vk.DestroyCommandPool(dev->live, dev->queues.pool, NULL);
     if (dev->live && dev->vk.DestroyDevice)
         dev->vk.DestroyDevice(dev->live, NULL);
     while (*at != dev)
         at = &(*at)->next;
     *at = dev->next;
     replay_tables_attach(r);
-    free(dev->queues);
+    free(dev->queues.all);
     free(dev);
 }
 

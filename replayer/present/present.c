@@ -111,7 +111,7 @@ static enum lap_status show(struct replay *r, struct present *present, struct re
     if (status == LAP_OK)
         status = replay_window_show(r, swapchain->window, &picture);
     if (!other)
-        image->presented_by = dev->main_queue;
+        image->presented_by = dev->queues.main;
     return other && status == LAP_OK ? replay_presented_owner_back(r, dev, image->presented_owner) : status;
 }
 
@@ -203,7 +203,7 @@ static enum lap_status number_presents(struct replay *r, struct replay_device *d
         const uint32_t at = swapchain->present_count++ % (sizeof swapchain->presents / sizeof *swapchain->presents);
         swapchain->presents[at].id = ids[i];
         swapchain->presents[at].number = replay_submission_last(dev);
-        swapchain->presents[at].queue = (uint32_t)(queue - dev->queues);
+        swapchain->presents[at].queue = (uint32_t)(queue - dev->queues.all);
     }
     return status;
 }

@@ -24,7 +24,7 @@ bool replay_presented_owner_differs(const struct replay_device *dev, const struc
 {
     const VkQueueFlags barriers = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
 
-    return mode == VK_SHARING_MODE_EXCLUSIVE && dev->main_queue && queue->family != dev->main_queue->family &&
+    return mode == VK_SHARING_MODE_EXCLUSIVE && dev->queues.main && queue->family != dev->queues.main->family &&
            (queue->flags & barriers);
 }
 
@@ -45,7 +45,7 @@ static VkResult record(const struct replay_device *dev, VkCommandBuffer commands
 static VkResult make_side(struct replay_device *dev, struct replay_presented_owner *owner, int side, VkImage image,
                           VkImageLayout layout)
 {
-    const uint32_t families[2] = {owner->queue->family, dev->main_queue->family};
+    const uint32_t families[2] = {owner->queue->family, dev->queues.main->family};
     const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .queueFamilyIndex = families[side]};
@@ -100,7 +100,7 @@ static enum lap_status need(struct replay *r, struct replay_device *dev, struct 
 static enum lap_status go(struct replay *r, struct replay_device *dev, const struct replay_presented_owner *owner,
                           int from, uint32_t wait_count, const VkSemaphore *waits)
 {
-    const VkQueue queues[2] = {owner->queue->live, dev->main_queue->live};
+    const VkQueue queues[2] = {owner->queue->live, dev->queues.main->live};
     const VkPipelineStageFlags all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
     VkPipelineStageFlags *stages = replay_scratch(r, wait_count, sizeof *stages);
     VkSubmitInfo release = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,

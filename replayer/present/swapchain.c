@@ -93,11 +93,11 @@ static enum lap_status describe_images(struct replay *r, struct replay_swapchain
         swapchain->info.pNext = &swapchain->format_list;
     }
     /* Windows, checks and screenshots copy on queues that the program may not have listed. */
-    if (swapchain->dev->family_count < 2)
+    if (swapchain->dev->queues.family_count < 2)
         swapchain->info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
     if (swapchain->info.sharingMode == VK_SHARING_MODE_CONCURRENT) {
-        swapchain->info.pQueueFamilyIndices = swapchain->dev->families;
-        swapchain->info.queueFamilyIndexCount = swapchain->dev->family_count;
+        swapchain->info.pQueueFamilyIndices = swapchain->dev->queues.families;
+        swapchain->info.queueFamilyIndexCount = swapchain->dev->queues.family_count;
     }
     return LAP_OK;
 }
@@ -384,7 +384,7 @@ static enum lap_status acquire(struct replay *r, struct replay_device *dev, VkSw
         return status;
     queue = swapchain->images[*image_index].presented_by;
     if (!queue)
-        queue = dev->main_queue;
+        queue = dev->queues.main;
     if (!queue)
         return replay_fail(r, "the device has no queue that could signal");
     if (fence)

@@ -37,7 +37,7 @@ struct replay_swapchain {
     struct replay_window *window; /* NULL: no window */
     VkPresentModeKHR mode;        /* the program's */
     bool shared;                  /* its image is the program's and the display's at once */
-    /* The newest presents with an id: the work that they waited for, on a queue of dev->queues. */
+    /* The newest presents with an id: the work that they waited for, on a queue of dev->queues.all. */
     struct {
         uint64_t id, number;
         uint32_t queue;

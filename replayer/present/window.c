@@ -53,7 +53,7 @@ void replay_displays_disconnect(struct replay_displays *displays)
 
 static bool can_copy(const struct replay_device *dev)
 {
-    return dev->has_swapchain && dev->main_queue && (dev->main_queue->flags & VK_QUEUE_GRAPHICS_BIT);
+    return dev->has_swapchain && dev->queues.main && (dev->queues.main->flags & VK_QUEUE_GRAPHICS_BIT);
 }
 
 bool replay_window_possible(const struct replay *r, const struct replay_device *dev)
@@ -92,7 +92,7 @@ static bool can_present(const struct replay_window *w, const struct replay_devic
     VkBool32 supported = VK_FALSE;
 
     return can_copy(dev) &&
-           w->instance->vk.GetPhysicalDeviceSurfaceSupportKHR(dev->gpu, dev->main_queue->family, w->surface,
+           w->instance->vk.GetPhysicalDeviceSurfaceSupportKHR(dev->gpu, dev->queues.main->family, w->surface,
                                                               &supported) >= 0 &&
            supported;
 }
@@ -184,7 +184,7 @@ static enum lap_status make_slots(struct replay_window *w)
     struct replay_device *dev = w->dev;
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-                                    .queueFamilyIndex = dev->main_queue->family};
+                                    .queueFamilyIndex = dev->queues.main->family};
     VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, .flags = VK_FENCE_CREATE_SIGNALED_BIT};
     VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
     VkResult result = dev->vk.CreateCommandPool(dev->live, &pool, NULL, &w->pool);
@@ -210,7 +210,7 @@ static void leave_device(struct replay_window *w)
     w->dev = NULL;
     if (!replay_device_finishes(dev, REPLAY_FINISH_LIMIT_NS))
         return; /* its objects on the device remain until the process ends */
-    dev->vk.QueueWaitIdle(dev->main_queue->live);
+    dev->vk.QueueWaitIdle(dev->queues.main->live);
     w->dev = dev;
     replay_window_drop_swapchain(w);
     for (uint32_t i = 0; i < REPLAY_WINDOW_SLOTS; i++) {
@@ -319,7 +319,7 @@ static enum lap_status submit(struct replay *r, struct replay_window *w, const s
     for (uint32_t i = 0; i < count; i++)
         stages[i] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
     return replay_window_result(
-        w->dev->vk.QueueSubmit(w->dev->main_queue->live, 1, &info, slot ? slot->done : VK_NULL_HANDLE),
+        w->dev->vk.QueueSubmit(w->dev->queues.main->live, 1, &info, slot ? slot->done : VK_NULL_HANDLE),
         "vkQueueSubmit");
 }
 
@@ -392,7 +392,7 @@ static enum lap_status copy_and_present(struct replay *r, struct replay_window *
     renew_title(r, w);
     if (w->system->set_pending)
         w->system->set_pending(w->native, true);
-    result = dev->vk.QueuePresentKHR(dev->main_queue->live, &present);
+    result = dev->vk.QueuePresentKHR(dev->queues.main->live, &present);
     if (result < 0 && w->system->set_pending)
         w->system->set_pending(w->native, false);
     w->stale = result == VK_ERROR_OUT_OF_DATE_KHR || result == VK_SUBOPTIMAL_KHR;

@@ -172,10 +172,10 @@ enum lap_status replay_window_fit(struct replay *r, struct replay_window *w, VkE
     }
     if (good && extent.width == w->extent.width && extent.height == w->extent.height)
         return LAP_OK;
-    status = replay_wait_queue(r, dev, dev->main_queue->live, "copies to the window, whose size changes");
+    status = replay_wait_queue(r, dev, dev->queues.main->live, "copies to the window, whose size changes");
     if (status != LAP_OK)
         return status;
-    dev->vk.QueueWaitIdle(dev->main_queue->live); /* waits for its presents too */
+    dev->vk.QueueWaitIdle(dev->queues.main->live); /* waits for its presents too */
     w->stale = false;
     if (extent.width == 0 || extent.height == 0 || caps.maxImageExtent.width == 0 || caps.maxImageExtent.height == 0) {
         replay_window_drop_swapchain(w);

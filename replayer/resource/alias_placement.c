@@ -36,7 +36,7 @@ struct question {
 /* Repeats the mapping that generated code does before replay_CreateBuffer and replay_CreateImage. */
 static void map_families(const struct question *q, const uint32_t *families, uint32_t *count, VkSharingMode *mode)
 {
-    if (!q->dev->families_differ || !families)
+    if (!q->dev->queues.families_differ || !families)
         return;
     *count = replay_queue_map_families(q->r, q->dev, (uint32_t *)(uintptr_t)families, *count);
     if (*count < 2)

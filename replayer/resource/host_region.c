@@ -220,7 +220,7 @@ static enum lap_status read_by_device(struct replay_host_region *from, const str
 {
     const VkBufferImageCopy copy = {
         .imageSubresource = replay_host_layers(piece), .imageOffset = piece->offset, .imageExtent = piece->extent};
-    const struct replay_queue *queue = from->dev->main_queue;
+    const struct replay_queue *queue = from->dev->queues.main;
     const struct replay_image_part part = replay_host_region_part(from, piece);
     struct lap_readback_queue at;
     const void *data = NULL;

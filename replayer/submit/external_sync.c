@@ -107,17 +107,17 @@ enum lap_status replay_external_sync_pass_on(struct replay *r, struct replay_dev
     VkResult result;
     bool stuck = false;
 
-    if (!dev->main_queue)
+    if (!dev->queues.main)
         return replay_fail(r, "the device has no queue that could wait for a semaphore");
     status = wait ? replay_submits_need(r, dev, 1, &wait, &stuck) : LAP_OK;
     if (status == LAP_OK && wait)
         status = replay_acquired_images_signal(r, dev, 1, &wait);
     if (status == LAP_OK)
-        status = replay_submission_begin(r, dev, dev->main_queue->live, fence, &submission);
+        status = replay_submission_begin(r, dev, dev->queues.main->live, fence, &submission);
     if (status != LAP_OK)
         return status;
-    result = dev->vk.QueueSubmit(dev->main_queue->live, 1, &submit, submission.fence);
-    replay_submission_end(dev, dev->main_queue->live, &submission, result >= 0);
+    result = dev->vk.QueueSubmit(dev->queues.main->live, 1, &submit, submission.fence);
+    replay_submission_end(dev, dev->queues.main->live, &submission, result >= 0);
     return replay_result(r, result);
 }
 
@@ -125,7 +125,7 @@ enum lap_status replay_external_sync_pass_on(struct replay *r, struct replay_dev
 enum lap_status replay_external_sync_signal(struct replay *r, struct replay_device *dev, VkQueue after,
                                             VkSemaphore semaphore)
 {
-    const struct replay_queue *queue = after ? replay_queue_find(dev, after) : dev->main_queue;
+    const struct replay_queue *queue = after ? replay_queue_find(dev, after) : dev->queues.main;
 
     if (!queue)
         return replay_fail(r, "the device has no queue that could signal a semaphore");
@@ -415,7 +415,7 @@ static enum lap_status export_semaphore_copy(struct replay *r, struct replay_dev
         if (unknown && !(*link && !(*link)->shares))
             return replay_external_sync_signal(r, dev, VK_NULL_HANDLE, next);
         status = replay_external_sync_pass_on(r, dev, live, 1, &next, VK_NULL_HANDLE);
-        return *link && status == LAP_OK ? replay_external_sync_give_back_waited(r, dev, link, dev->main_queue->live)
+        return *link && status == LAP_OK ? replay_external_sync_give_back_waited(r, dev, link, dev->queues.main->live)
                                          : status;
     }
     status = replay_submits_need(r, dev, 1, &live, &stuck);

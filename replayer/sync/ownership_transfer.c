@@ -6,7 +6,7 @@
 
 bool replay_shares_buffers(const struct replay_device *dev)
 {
-    return dev->family_count > 1;
+    return dev->queues.family_count > 1;
 }
 
 void replay_share_buffer(const struct replay_device *dev, VkBufferCreateInfo *info)
@@ -14,8 +14,8 @@ void replay_share_buffer(const struct replay_device *dev, VkBufferCreateInfo *in
     if (!replay_shares_buffers(dev))
         return;
     info->sharingMode = VK_SHARING_MODE_CONCURRENT;
-    info->queueFamilyIndexCount = dev->family_count;
-    info->pQueueFamilyIndices = dev->families;
+    info->queueFamilyIndexCount = dev->queues.family_count;
+    info->pQueueFamilyIndices = dev->queues.families;
 }
 
 /* VK_IMAGE_USAGE_HOST_TRANSFER_BIT, which older headers lack. */
@@ -23,11 +23,11 @@ void replay_share_buffer(const struct replay_device *dev, VkBufferCreateInfo *in
 
 void replay_share_image(const struct replay_device *dev, VkImageCreateInfo *info)
 {
-    if (dev->family_count < 2 || (info->tiling != VK_IMAGE_TILING_LINEAR && !(info->usage & HOST_TRANSFER)))
+    if (dev->queues.family_count < 2 || (info->tiling != VK_IMAGE_TILING_LINEAR && !(info->usage & HOST_TRANSFER)))
         return;
     info->sharingMode = VK_SHARING_MODE_CONCURRENT;
-    info->queueFamilyIndexCount = dev->family_count;
-    info->pQueueFamilyIndices = dev->families;
+    info->queueFamilyIndexCount = dev->queues.family_count;
+    info->pQueueFamilyIndices = dev->queues.families;
 }
 
 /* Turns half of a transfer between two recorded families into a plain barrier. It clears the access mask that a

@@ -67,9 +67,9 @@ static void look(struct replay_device *dev)
     const struct replay_submissions *submissions = dev->submissions;
     uint64_t safe = UINT64_MAX;
 
-    for (uint32_t i = 0; i < dev->queue_count; i++)
-        if (!is_over(dev->queues[i].progress) && dev->queues[i].progress->finished < safe)
-            safe = dev->queues[i].progress->finished;
+    for (uint32_t i = 0; i < dev->queues.count; i++)
+        if (!is_over(dev->queues.all[i].progress) && dev->queues.all[i].progress->finished < safe)
+            safe = dev->queues.all[i].progress->finished;
     if (submissions->bind_count && submissions->binds->number - 1 < safe)
         safe = submissions->binds->number - 1;
     LAP_ASSERT(safe == UINT64_MAX || safe < submissions->last, "work that may be under way is no later than the last");
@@ -81,8 +81,8 @@ static void look(struct replay_device *dev)
 static struct replay_queue_fence *find(struct replay_device *dev, VkFence fence,
                                        struct replay_queue_progress **out_progress)
 {
-    for (uint32_t i = 0; i < dev->queue_count; i++) {
-        struct replay_queue_progress *progress = dev->queues[i].progress;
+    for (uint32_t i = 0; i < dev->queues.count; i++) {
+        struct replay_queue_progress *progress = dev->queues.all[i].progress;
         for (uint32_t j = 0; progress && j < progress->fence_count; j++)
             if (progress->fences[j].fence == fence && progress->fences[j].number > progress->finished) {
                 *out_progress = progress;
@@ -140,9 +140,9 @@ static void poll(struct replay_device *dev, struct replay_queue_progress *progre
 
 static void poll_all(struct replay_device *dev)
 {
-    for (uint32_t i = 0; i < dev->queue_count; i++)
-        if (dev->queues[i].progress && dev->queues[i].progress->fence_count)
-            poll(dev, dev->queues[i].progress);
+    for (uint32_t i = 0; i < dev->queues.count; i++)
+        if (dev->queues.all[i].progress && dev->queues.all[i].progress->fence_count)
+            poll(dev, dev->queues.all[i].progress);
     for (uint32_t i = dev->submissions->bind_count; i-- > 0;)
         if (dev->vk.GetFenceStatus(dev->live, dev->submissions->binds[i].fence) == VK_SUCCESS)
             drop_bind(dev, i);
@@ -182,7 +182,7 @@ uint64_t replay_submission_last(const struct replay_device *dev)
 
 bool replay_submission_is_over(const struct replay_device *dev, uint32_t queue, uint64_t number)
 {
-    const struct replay_queue_progress *progress = dev->queues[queue].progress;
+    const struct replay_queue_progress *progress = dev->queues.all[queue].progress;
 
     return is_over(progress) || progress->finished >= number;
 }
@@ -192,7 +192,7 @@ bool replay_submission_is_over(const struct replay_device *dev, uint32_t queue, 
 enum lap_status replay_submission_await(struct replay *r, struct replay_device *dev, uint32_t queue, uint64_t number,
                                         const char *what)
 {
-    struct replay_queue_progress *progress = dev->queues[queue].progress;
+    struct replay_queue_progress *progress = dev->queues.all[queue].progress;
     enum lap_status status;
     uint32_t at = 0;
 
@@ -204,7 +204,7 @@ enum lap_status replay_submission_await(struct replay *r, struct replay_device *
     while (at < progress->fence_count && progress->fences[at].number < number)
         at++;
     if (at == progress->fence_count)
-        return replay_wait_queue(r, dev, dev->queues[queue].live, what);
+        return replay_wait_queue(r, dev, dev->queues.all[queue].live, what);
     number = progress->fences[at].number;
     status = replay_wait_fence(r, dev, progress->fences[at].fence, what);
     if (status == LAP_OK) {
@@ -299,8 +299,8 @@ bool replay_submission_await_oldest(struct replay_device *dev)
     poll_all(dev);
     if (replay_deferred_destroy_count(dev) < before)
         return true;
-    for (uint32_t i = 0; i < dev->queue_count; i++) {
-        const struct replay_queue_fence *first = first_fence(dev->queues[i].progress);
+    for (uint32_t i = 0; i < dev->queues.count; i++) {
+        const struct replay_queue_fence *first = first_fence(dev->queues.all[i].progress);
         if (first && (!oldest || first->number < oldest->number)) {
             oldest = first;
             queue = i;
@@ -357,7 +357,7 @@ enum lap_status replay_submission_begin(struct replay *r, struct replay_device *
     if (fence)
         status = replay_submission_await_fences(r, dev, 1, &fence);
     if (status == LAP_OK && progress->fence_count == MOST_FENCES)
-        status = replay_submission_await(r, dev, (uint32_t)(queue - dev->queues), progress->fences->number,
+        status = replay_submission_await(r, dev, (uint32_t)(queue - dev->queues.all), progress->fences->number,
                                          "the oldest work");
     if (status != LAP_OK || !need_fence(progress))
         return status;
@@ -481,9 +481,9 @@ static void finish_queue(struct replay_device *dev, struct replay_queue *queue)
 
 void replay_submission_all_over(struct replay_device *dev)
 {
-    for (uint32_t i = 0; i < dev->queue_count; i++)
-        if (dev->queues[i].progress)
-            dev->queues[i].progress->finished = dev->queues[i].progress->submitted;
+    for (uint32_t i = 0; i < dev->queues.count; i++)
+        if (dev->queues.all[i].progress)
+            dev->queues.all[i].progress->finished = dev->queues.all[i].progress->submitted;
     while (dev->submissions && dev->submissions->bind_count)
         drop_bind(dev, dev->submissions->bind_count - 1);
     if (dev->submissions)
@@ -493,8 +493,8 @@ void replay_submission_all_over(struct replay_device *dev)
 void replay_submission_finish(struct replay_device *dev)
 {
     replay_submission_all_over(dev);
-    for (uint32_t i = 0; i < dev->queue_count; i++)
-        finish_queue(dev, &dev->queues[i]);
+    for (uint32_t i = 0; i < dev->queues.count; i++)
+        finish_queue(dev, &dev->queues.all[i]);
     replay_deferred_destroy_finish(dev);
     free(dev->submissions);
     dev->submissions = NULL;

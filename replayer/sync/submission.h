@@ -53,7 +53,7 @@ static inline uint64_t replay_submission_next(const struct replay_device *dev)
 {
     return replay_submission_last(dev) + 1;
 }
-/* Whether work of a queue (an index into dev->queues) is known to be over (number 0 is). */
+/* Whether work of a queue (an index into dev->queues.all) is known to be over (number 0 is). */
 bool replay_submission_is_over(const struct replay_device *dev, uint32_t queue, uint64_t number);
 
 /* ---- waits ---- */

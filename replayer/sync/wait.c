@@ -118,8 +118,8 @@ enum lap_status replay_wait_device(struct replay *r, struct replay_device *dev, 
 {
     enum lap_status status = LAP_OK;
 
-    for (uint32_t i = 0; i < dev->queue_count && status == LAP_OK; i++)
-        status = replay_wait_queue(r, dev, dev->queues[i].live, what);
+    for (uint32_t i = 0; i < dev->queues.count && status == LAP_OK; i++)
+        status = replay_wait_queue(r, dev, dev->queues.all[i].live, what);
     if (status == LAP_OK)
         status = replay_submission_await_binds(r, dev, what);
     return status == LAP_OK ? replay_result(r, dev->vk.DeviceWaitIdle(dev->live)) : status;
@@ -148,10 +148,10 @@ static bool queue_finishes(struct replay_device *dev, struct replay_queue *queue
 
 bool replay_device_finishes(struct replay_device *dev, uint64_t limit_ns)
 {
-    if (!dev->live || !dev->vk.CreateFence || !dev->queues)
+    if (!dev->live || !dev->vk.CreateFence || !dev->queues.all)
         return true;
-    for (uint32_t i = 0; i < dev->queue_count; i++)
-        if (!queue_finishes(dev, &dev->queues[i], limit_ns))
+    for (uint32_t i = 0; i < dev->queues.count; i++)
+        if (!queue_finishes(dev, &dev->queues.all[i], limit_ns))
             return false;
     return true;
 }

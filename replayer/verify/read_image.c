@@ -21,9 +21,9 @@ static enum lap_status settle(struct replay *r, struct replay_device *dev)
 
     if (replay_submits_hold(dev) || replay_device_awaits_host(dev))
         return replay_fail(r, "submitted work waits for a later call of the trace");
-    if (!dev->main_queue)
+    if (!dev->queues.main)
         return LAP_OK;
-    status = replay_staging_flush(r, dev, dev->main_queue->live);
+    status = replay_staging_flush(r, dev, dev->queues.main->live);
     return status == LAP_OK ? replay_wait_device(r, dev, "all that was submitted") : status;
 }
 
@@ -54,7 +54,7 @@ static const struct replay_queue *queue_for(struct replay *r, const struct repla
         object && object->owner == reading->dev ? replay_queue_find(reading->dev, gen_VkQueue(object->live)) : NULL;
 
     if (!queue || (!can_copy(queue, what->aspect) && replay_shares_image(r, reading->dev, reading->image)))
-        queue = reading->dev->main_queue;
+        queue = reading->dev->queues.main;
     return can_copy(queue, what->aspect) ? queue : NULL;
 }
 

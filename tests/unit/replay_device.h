@@ -58,8 +58,8 @@ static bool unit_replay_init(struct unit_replay *u, const struct replay_options 
     u->dev.instance = &u->instance;
     u->dev.gpu = u->gpu.gpu;
     u->dev.vk = u->gpu.vk;
-    u->dev.queues = u->dev.main_queue = &u->queue;
-    u->dev.queue_count = 1;
+    u->dev.queues.all = u->dev.queues.main = &u->queue;
+    u->dev.queues.count = 1;
     u->dev.has_swapchain = u->gpu.has_swapchain;
     CHECK_EQ_INT(replay_memory_planner_create(&u->r, &u->dev), LAP_OK);
     return true;
@@ -69,8 +69,8 @@ static bool unit_replay_init(struct unit_replay *u, const struct replay_options 
 static void unit_replay_finish(struct unit_replay *u)
 {
     u->dev.vk.DeviceWaitIdle(u->dev.live);
-    for (uint32_t i = 0; i < u->dev.queue_count; i++)
-        replay_submission_queue_idle(&u->dev, &u->dev.queues[i]);
+    for (uint32_t i = 0; i < u->dev.queues.count; i++)
+        replay_submission_queue_idle(&u->dev, &u->dev.queues.all[i]);
     replay_objects_destroy_left(&u->r, &u->dev);
     CHECK_EQ_U64(replay_memory_stats(&u->dev).used_bytes, 0);
     replay_sparse_finish(&u->r, &u->dev);

@@ -68,8 +68,8 @@ static void begin(struct scene *s)
     s->dev.vk.DestroySampler = destroy_sampler;
     s->dev.vk.FreeDescriptorSets = free_sets;
     s->dev.vk.DestroyCommandPool = destroy_pool;
-    s->dev.queues = s->queues;
-    s->dev.queue_count = QUEUES;
+    s->dev.queues.all = s->queues;
+    s->dev.queues.count = QUEUES;
 }
 
 static void finish(struct scene *s)

@@ -66,7 +66,7 @@ UNIT_TEST(as_much_is_zeroed_as_may_hold_something)
                                              zero = REPLAY_CONTENTS_ZERO;
     struct replay_queue queue = {.family = 0};
     struct replay_instance instance = {.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU};
-    struct replay_device dev = {.instance = &instance, .main_queue = &queue};
+    struct replay_device dev = {.instance = &instance, .queues.main = &queue};
     struct replay_memory_place place = {.memory = gen_VkDeviceMemory(1), .bytes = 1000, .stale_bytes = 300};
     struct replay r = {0};
 
@@ -98,7 +98,7 @@ UNIT_TEST(as_much_is_zeroed_as_may_hold_something)
     place.type = 2;
     CHECK_EQ_U64(replay_new_memory_bytes(&r, &dev, &place, zero), 0);
     place.type = 0;
-    dev.main_queue = NULL; /* nobody could write there but the host */
+    dev.queues.main = NULL; /* nobody could write there but the host */
     CHECK_EQ_U64(replay_new_memory_bytes(&r, &dev, &place, fresh), 0);
     place.host = (uint8_t *)(uintptr_t)16;
     CHECK_EQ_U64(replay_new_memory_bytes(&r, &dev, &place, fresh), 1000);

@@ -18,7 +18,7 @@ static struct replay_ownership_transfer translate(uint32_t played, uint32_t sour
                                                   VkImageLayout old_layout)
 {
     struct replay r = {.at.block_family = played};
-    struct replay_device dev = {.queue_plan = &plan, .family_count = 2};
+    struct replay_device dev = {.queues.plan = &plan, .queues.family_count = 2};
     struct replay_ownership_transfer barrier = {source, destination, WRITE, READ, old_layout, TO};
 
     replay_ownership_transfer_translate(&r, &dev, &barrier, shared);

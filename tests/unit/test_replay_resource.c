@@ -134,7 +134,7 @@ UNIT_TEST(staged_buffers_may_be_destroyed)
         if (i % 3 == 0)
             CHECK_EQ_INT(update_buffer(&u, other, 1, sizeof data - 1, data), LAP_OK);
         if (i % 2)
-            CHECK_EQ_INT(replay_staging_flush(&u.r, &u.dev, u.dev.main_queue->live), LAP_OK);
+            CHECK_EQ_INT(replay_staging_flush(&u.r, &u.dev, u.dev.queues.main->live), LAP_OK);
         destroy_buffer(&u, buffer);
     }
     CHECK_EQ_U64(differences(&u, other, 1, data, sizeof data - 1), 0);

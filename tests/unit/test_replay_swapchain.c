@@ -635,9 +635,9 @@ static void acquire_after_present(enum replay_present how, bool shown)
     real_queue = queues[0].live;
     real_submit = s.u.dev.vk.QueueSubmit;
     s.u.dev.vk.QueueSubmit = submit_to_either;
-    s.u.dev.queues = queues;
-    s.u.dev.main_queue = &queues[0];
-    s.u.dev.queue_count = 2;
+    s.u.dev.queues.all = queues;
+    s.u.dev.queues.main = &queues[0];
+    s.u.dev.queues.count = 2;
     draw(&s, 0, 10);
     s.u.gpu.queue = second_queue; /* present() is for this one */
     CHECK_EQ_INT(present(&s, 0), LAP_OK);
@@ -652,7 +652,7 @@ static void acquire_after_present(enum replay_present how, bool shown)
         CHECK_EQ_INT(replay_acquired_images_signal(&s.u.r, &s.u.dev, 1, &s.acquired), LAP_OK);
         CHECK(submitted_to == (shown ? real_queue : second_queue));
     }
-    s.u.dev.queue_count = 1;
+    s.u.dev.queues.count = 1;
     scene_finish(&s);
 }
 

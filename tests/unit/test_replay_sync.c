@@ -134,8 +134,8 @@ static void begin(struct scene *s, enum setter setter)
     replay_tables_attach(&s->r);
     s->queue.live = gen_VkQueue(0x41);
     s->dev.live = gen_VkDevice(0x31);
-    s->dev.queues = s->dev.main_queue = &s->queue;
-    s->dev.queue_count = 1;
+    s->dev.queues.all = s->dev.queues.main = &s->queue;
+    s->dev.queues.count = 1;
     s->dev.vk = (struct gen_device_dispatch){.CreateFence = create_fence,
                                              .DestroyFence = destroy_fence,
                                              .GetFenceStatus = fence_status,

@@ -153,9 +153,9 @@ UNIT_TEST(a_stuck_queue_does_not_hold_up_another)
     stuck_queue = (VkQueue)(uintptr_t)64;
     queues[0] = (struct replay_queue){.live = stuck_queue, .family = u.queue.family};
     queues[1] = u.queue;
-    u.dev.queues = queues;
-    u.dev.queue_count = 2;
-    u.dev.main_queue = &queues[1];
+    u.dev.queues.all = queues;
+    u.dev.queues.count = 2;
+    u.dev.queues.main = &queues[1];
     really_submit = u.dev.vk.QueueSubmit;
     really_wait = u.dev.vk.WaitForFences;
     u.dev.vk.QueueSubmit = submit_or_stick;

@@ -145,8 +145,8 @@ static inline void open_on_working_driver(struct replay *r, const char *path, st
     *log = (struct lap_log){.fd = 2, .level = LAP_LOG_ERROR, .prefix = "test: "};
     r->log = log;
     dev->vk = working_driver(queues);
-    dev->queues = queues;
-    dev->queue_count = QUEUES;
+    dev->queues.all = queues;
+    dev->queues.count = QUEUES;
 }
 
 #endif
