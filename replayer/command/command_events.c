@@ -30,12 +30,12 @@ struct replay_command_events {
 
 enum lap_status replay_command_events_create(struct replay *r, struct replay_device *dev)
 {
-    if (dev->command_events)
+    if (dev->sync.events)
         return LAP_OK;
-    dev->command_events = calloc(1, sizeof *dev->command_events);
-    if (!dev->command_events)
+    dev->sync.events = calloc(1, sizeof *dev->sync.events);
+    if (!dev->sync.events)
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
-    lap_map_init(&dev->command_events->lists);
+    lap_map_init(&dev->sync.events->lists);
     return LAP_OK;
 }
 
@@ -50,12 +50,12 @@ static void free_list(void *user, uint64_t key, void *value)
 
 void replay_command_events_destroy(struct replay_device *dev)
 {
-    if (!dev->command_events)
+    if (!dev->sync.events)
         return;
-    lap_map_each(&dev->command_events->lists, free_list, NULL);
-    lap_map_finish(&dev->command_events->lists);
-    free(dev->command_events);
-    dev->command_events = NULL;
+    lap_map_each(&dev->sync.events->lists, free_list, NULL);
+    lap_map_finish(&dev->sync.events->lists);
+    free(dev->sync.events);
+    dev->sync.events = NULL;
 }
 
 /* ---- lists ---- */
@@ -67,7 +67,7 @@ static uint64_t index_of(struct replay *r, VkCommandBuffer commands)
 
 static struct list *list_of(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands)
 {
-    return dev->command_events ? lap_map_get(&dev->command_events->lists, index_of(r, commands)) : NULL;
+    return dev->sync.events ? lap_map_get(&dev->sync.events->lists, index_of(r, commands)) : NULL;
 }
 
 void replay_command_events_begin(struct replay *r, struct replay_device *dev, VkCommandBuffer commands)
@@ -80,11 +80,11 @@ void replay_command_events_begin(struct replay *r, struct replay_device *dev, Vk
 
 void replay_command_events_forget(struct replay *r, struct replay_device *dev, VkCommandBuffer commands)
 {
-    struct list *list = dev->command_events ? lap_map_remove(&dev->command_events->lists, index_of(r, commands)) : NULL;
+    struct list *list = dev->sync.events ? lap_map_remove(&dev->sync.events->lists, index_of(r, commands)) : NULL;
 
     if (!list)
         return;
-    dev->command_events->steps -= list->capacity;
+    dev->sync.events->steps -= list->capacity;
     free_list(NULL, 0, list);
 }
 
@@ -116,7 +116,7 @@ static struct list *need_list(struct replay *r, struct replay_device *dev, VkCom
     if (list)
         return list;
     list = calloc(1, sizeof *list);
-    if (!list || lap_map_put(&dev->command_events->lists, index_of(r, commands), list, NULL) != LAP_OK) {
+    if (!list || lap_map_put(&dev->sync.events->lists, index_of(r, commands), list, NULL) != LAP_OK) {
         free(list);
         list = NULL;
     }
@@ -132,14 +132,14 @@ static enum lap_status need_steps(struct replay *r, struct replay_device *dev, s
     if (count <= list->capacity - list->count)
         return LAP_OK;
     for (const struct replay_device *each = r->devices; each; each = each->next)
-        steps += each->command_events && each != dev ? each->command_events->steps : 0;
-    if (dev->command_events->steps + steps > STEPS_MOST)
+        steps += each->sync.events && each != dev ? each->sync.events->steps : 0;
+    if (dev->sync.events->steps + steps > STEPS_MOST)
         return lap_fail(LAP_ERROR_LIMIT, "events in command buffers take more than %u million steps",
                         (unsigned)(STEPS_MOST >> 20));
     larger = realloc(list->steps, capacity * sizeof *larger);
     if (!larger)
         return lap_no_memory("events in command buffers");
-    dev->command_events->steps += more;
+    dev->sync.events->steps += more;
     list->steps = larger;
     list->capacity = (uint32_t)capacity;
     return LAP_OK;

@@ -12,7 +12,7 @@
 #include "replayer/command/event_step.h"
 #include "replayer/core/replay.h"
 
-struct replay_command_events; /* replay_device.command_events; NULL: the device has no event yet that the host can set
+struct replay_command_events; /* replay_device.sync.events; NULL: the device has no event yet that the host can set
                                */
 
 /* Call it with a device's first event that the host can set. Later calls do nothing. */

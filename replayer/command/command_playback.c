@@ -76,9 +76,8 @@ static enum lap_status play_one(struct replay *r, struct playing *p, const struc
 
     if (status == LAP_OK && __builtin_expect(dev->descriptors != NULL, 0))
         status = replay_descriptor_buffers_note(r, dev, p->recorded->commands, r->at.command, args->bytes);
-    return status == LAP_OK && dev->command_events
-               ? replay_command_events_note(r, dev, p->recorded->commands, args->bytes)
-               : status;
+    return status == LAP_OK && dev->sync.events ? replay_command_events_note(r, dev, p->recorded->commands, args->bytes)
+                                                : status;
 }
 
 /* LAP_END: the whole block was played. On failure r->at.block_command is the command that failed. */

@@ -60,23 +60,28 @@ struct replay_device_queues {
     VkCommandPool pool;        /* for the replay's own copies, on main's family */
 };
 
+/* Submitted work, and what waits for it or for the host. */
+struct replay_device_sync {
+    struct replay_submits *submits;       /* submit.c; NULL until there is a timeline semaphore, or an event */
+    struct replay_command_events *events; /* NULL until there is an event that the host can set */
+    bool (*awaits_host)(const struct replay_device *dev); /* wait.h; set by submit.c */
+    struct replay_submissions *submissions;               /* submission.c; NULL until something is submitted */
+    struct replay_deferred_destroy *deferred;             /* made with it */
+    struct replay_external_sync *handed; /* external_sync.h; NULL until a semaphore or fence can be exported */
+};
+
 struct replay_device {
     VkDevice live;
     uint64_t index;
     struct replay_instance *instance;
     VkPhysicalDevice gpu;
     struct gen_device_dispatch vk;
-    struct replay_memory_planner *planner;        /* created with the device by replay_memory_planner_create */
-    struct replay_sparse_device *sparse;          /* sparse.c; NULL until something is sparse */
-    struct replay_submits *submits;               /* submit.c; NULL until there is a timeline semaphore, or an event */
-    struct replay_command_events *command_events; /* NULL until there is an event that the host can set */
-    bool (*awaits_host)(const struct replay_device *dev); /* wait.h; set by submit.c */
+    struct replay_memory_planner *planner; /* created with the device by replay_memory_planner_create */
+    struct replay_sparse_device *sparse;   /* sparse.c; NULL until something is sparse */
+    struct replay_device_sync sync;
     struct replay_device_queues queues;
-    struct replay_submissions *submissions;           /* submission.c; NULL until something is submitted */
-    struct replay_deferred_destroy *deferred_destroy; /* made with it */
-    struct replay_shown *shown;          /* shown.h; NULL: the driver looks at no descriptor that shaders don't use */
-    bool busy;                           /* submission.h: work may be under way, or destructions are deferred */
-    struct replay_external_sync *handed; /* external_sync.h; NULL until a semaphore or fence can be exported */
+    struct replay_shown *shown; /* shown.h; NULL: the driver looks at no descriptor that shaders don't use */
+    bool busy;                  /* submission.h: work may be under way, or destructions are deferred */
     struct replay_acquired_images *acquired_images; /* NULL until an image is acquired behind a present */
     struct replay_addresses *addresses;             /* address.c; NULL until the program asks for an address */
     bool has_addresses;                             /* a feature is enabled with which buffers have them */

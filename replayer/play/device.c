@@ -252,7 +252,7 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
     replay_external_sync_finish(r, dev);
     replay_objects_destroy_left(r, dev);
     replay_shown_destroy(dev);
-    free(dev->handed);
+    free(dev->sync.handed);
     replay_measure_device(r, dev);
     replay_address_finish(r, dev);
     replay_format_converter_destroy(dev);

@@ -22,12 +22,12 @@ enum origin { FROM_HERE, FROM_OUTSIDE, SIGNALLED };
 
 static enum lap_status need(struct replay *r, struct replay_device *dev)
 {
-    if (!dev->handed)
-        dev->handed = calloc(1, sizeof *dev->handed);
-    if (!dev->handed)
+    if (!dev->sync.handed)
+        dev->sync.handed = calloc(1, sizeof *dev->sync.handed);
+    if (!dev->sync.handed)
         return replay_no_scratch(r);
-    if (!dev->handed->arena.limit_bytes)
-        lap_arena_init(&dev->handed->arena, r->arena.limit_bytes);
+    if (!dev->sync.handed->arena.limit_bytes)
+        lap_arena_init(&dev->sync.handed->arena, r->arena.limit_bytes);
     return LAP_OK;
 }
 
@@ -39,7 +39,8 @@ struct replay_semaphore_record *replay_semaphore_record_of(struct replay *r, VkS
     struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkSemaphore, index);
 
     for (const struct replay_device *dev = r->devices; !object && dev; dev = dev->next)
-        for (struct retired *retired = dev->handed ? dev->handed->retired : NULL; retired; retired = retired->next)
+        for (struct retired *retired = dev->sync.handed ? dev->sync.handed->retired : NULL; retired;
+             retired = retired->next)
             if (retired->live == live)
                 return retired->record;
     if (object && !object->record)
@@ -134,18 +135,18 @@ enum lap_status replay_external_sync_signal(struct replay *r, struct replay_devi
 
 void replay_external_sync_say_outside(struct replay *r, struct replay_device *dev)
 {
-    if (!dev->handed->warned)
+    if (!dev->sync.handed->warned)
         lap_log(r->log, LAP_LOG_WARNING,
                 "packet %" PRIu64 ": a signal of another process or API is taken as given (said once)",
                 r->at.packet.ticket);
-    dev->handed->warned = true;
+    dev->sync.handed->warned = true;
 }
 
 /* ---- copies ---- */
 
 static struct copy *find_copy(struct replay_device *dev, uint64_t payload)
 {
-    struct copy *copy = dev->handed ? dev->handed->copies : NULL;
+    struct copy *copy = dev->sync.handed ? dev->sync.handed->copies : NULL;
 
     while (copy && copy->payload != payload)
         copy = copy->next;
@@ -155,7 +156,7 @@ static struct copy *find_copy(struct replay_device *dev, uint64_t payload)
 static bool is_borrowed_fence(const struct replay *r, VkFence fence)
 {
     for (const struct replay_device *dev = r->devices; dev; dev = dev->next)
-        for (const struct borrowed *b = dev->handed ? dev->handed->borrowed : NULL; b; b = b->next)
+        for (const struct borrowed *b = dev->sync.handed ? dev->sync.handed->borrowed : NULL; b; b = b->next)
             if (b->fence == fence)
                 return true;
     return false;
@@ -166,7 +167,7 @@ static void drop_copy(struct replay *r, struct replay_device *dev, struct copy *
     struct copy *copy = *link;
 
     *link = copy->next;
-    dev->handed->copy_count--;
+    dev->sync.handed->copy_count--;
     replay_acquired_images_forget(dev, copy->semaphore);
     if (copy->semaphore)
         replay_destroy(dev, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(copy->semaphore));
@@ -180,10 +181,10 @@ static void drop_oldest(struct replay *r, struct replay_device *dev)
 {
     struct copy **oldest = NULL;
 
-    for (struct copy **link = &dev->handed->copies; *link; link = &(*link)->next)
+    for (struct copy **link = &dev->sync.handed->copies; *link; link = &(*link)->next)
         if (!(*link)->fence || !is_borrowed_fence(r, (*link)->fence))
             oldest = link;
-    if (oldest && dev->handed->copy_count > MOST_COPIES)
+    if (oldest && dev->sync.handed->copy_count > MOST_COPIES)
         drop_copy(r, dev, oldest);
 }
 
@@ -194,9 +195,9 @@ static struct copy *add_copy(struct replay *r, struct replay_device *dev, uint64
     if (!copy)
         return NULL;
     copy->payload = payload;
-    copy->next = dev->handed->copies;
-    dev->handed->copies = copy;
-    dev->handed->copy_count++;
+    copy->next = dev->sync.handed->copies;
+    dev->sync.handed->copies = copy;
+    dev->sync.handed->copy_count++;
     drop_oldest(r, dev);
     return copy;
 }
@@ -264,7 +265,7 @@ static enum lap_status claim(struct replay *r, struct replay_device *dev, struct
 
 struct borrowed **replay_external_sync_borrowed(struct replay_device *dev, enum gen_handle_type type, uint64_t index)
 {
-    struct borrowed **link = &dev->handed->borrowed;
+    struct borrowed **link = &dev->sync.handed->borrowed;
 
     while (*link && ((*link)->type != type || (*link)->index != index))
         link = &(*link)->next;
@@ -293,7 +294,8 @@ static struct spent give_back(struct replay *r, struct replay_device *dev, struc
     struct replay_object *object = replay_object_get(r, b->type, b->index);
     struct spent spent = {object->live, object->record};
 
-    for (struct copy *copy = b->type == GEN_HANDLE_VkSemaphore ? dev->handed->copies : NULL; copy; copy = copy->next)
+    for (struct copy *copy = b->type == GEN_HANDLE_VkSemaphore ? dev->sync.handed->copies : NULL; copy;
+         copy = copy->next)
         if (copy->claimed_by == b->index) {
             copy->claimed_by = 0;
             copy->waited_on = waited_on;
@@ -336,7 +338,7 @@ void replay_external_sync_give_back(struct replay *r, struct replay_device *dev,
 /* The current call waits for these semaphores; a later one destroys them, when no held work names them. */
 void replay_external_sync_destroy_retired(struct replay_device *dev)
 {
-    struct retired **link = &dev->handed->retired;
+    struct retired **link = &dev->sync.handed->retired;
 
     while (*link) {
         struct retired *retired = *link;
@@ -364,8 +366,8 @@ enum lap_status replay_external_sync_give_back_waited(struct replay *r, struct r
         free(retired);
         return LAP_OK;
     }
-    *retired = (struct retired){dev->handed->retired, gen_VkSemaphore(spent.live), spent.record};
-    dev->handed->retired = retired;
+    *retired = (struct retired){dev->sync.handed->retired, gen_VkSemaphore(spent.live), spent.record};
+    dev->sync.handed->retired = retired;
     return LAP_OK;
 }
 
@@ -378,12 +380,12 @@ static enum lap_status lend(struct replay *r, struct replay_device *dev, enum ge
 
     if (!b)
         return replay_no_scratch(r);
-    *b = (struct borrowed){.next = dev->handed->borrowed,
+    *b = (struct borrowed){.next = dev->sync.handed->borrowed,
                            .type = type,
                            .index = index,
                            .own_live = object->live,
                            .own_record = object->record};
-    dev->handed->borrowed = b;
+    dev->sync.handed->borrowed = b;
     replay_object_move(r, type, index, live);
     object->record = record;
     *out = b;
@@ -459,7 +461,7 @@ static enum lap_status export_shared(struct replay *r, struct replay_device *dev
                                      uint64_t index, uint64_t payload)
 {
     struct replay_object *object = replay_object_get(r, type, index);
-    struct shared *shared = dev->handed->shared;
+    struct shared *shared = dev->sync.handed->shared;
 
     while (shared && (shared->payload != payload || shared->type != type))
         shared = shared->next;
@@ -468,8 +470,8 @@ static enum lap_status export_shared(struct replay *r, struct replay_device *dev
     if (!record_of(object) || !(shared = calloc(1, sizeof *shared)))
         return replay_no_scratch(r);
     ((struct replay_semaphore_record *)object->record)->handed = true;
-    *shared = (struct shared){dev->handed->shared, payload, index, type};
-    dev->handed->shared = shared;
+    *shared = (struct shared){dev->sync.handed->shared, payload, index, type};
+    dev->sync.handed->shared = shared;
     return LAP_OK;
 }
 
@@ -551,11 +553,11 @@ static enum lap_status import_fence_copy(struct replay *r, struct replay_device 
 
     if (copy)
         status = need_fence(r, from, copy);
-    if (status == LAP_OK && !dev->handed->signalled)
-        status = new_fence(r, dev, VK_FENCE_CREATE_SIGNALED_BIT, &dev->handed->signalled);
+    if (status == LAP_OK && !dev->sync.handed->signalled)
+        status = new_fence(r, dev, VK_FENCE_CREATE_SIGNALED_BIT, &dev->sync.handed->signalled);
     if (status == LAP_OK)
         status = lend(r, dev, GEN_HANDLE_VkFence, index,
-                      gen_u64_VkFence(copy && from == dev ? copy->fence : dev->handed->signalled), NULL, &b);
+                      gen_u64_VkFence(copy && from == dev ? copy->fence : dev->sync.handed->signalled), NULL, &b);
     if (status == LAP_OK && copy) {
         b->fence = copy->fence;
         b->awaited = from == dev ? NULL : from;
@@ -574,7 +576,7 @@ static enum lap_status import_shared(struct replay *r, struct replay_device *dev
     enum lap_status status;
 
     for (from = r->devices; from && !shared; from = shared ? from : from->next)
-        for (shared = from->handed ? from->handed->shared : NULL; shared; shared = shared->next)
+        for (shared = from->sync.handed ? from->sync.handed->shared : NULL; shared; shared = shared->next)
             if (shared->payload == args->payload && shared->type == type)
                 break;
     other = shared ? replay_object_get(r, type, shared->index) : NULL;
@@ -599,7 +601,7 @@ static enum lap_status import_shared(struct replay *r, struct replay_device *dev
         return status;
     }
     if (let_go(object->record)) {
-        if (type == GEN_HANDLE_VkSemaphore && dev->submits && object->record &&
+        if (type == GEN_HANDLE_VkSemaphore && dev->sync.submits && object->record &&
             replay_submits_name_semaphore(dev, object->record))
             return replay_fail(r, "VkSemaphore:%" PRIu64 " is imported while work waits for it", index);
         destroy_live(dev, type, object->live);
@@ -654,7 +656,7 @@ static void end_shared(struct replay *r, struct replay_device *dev, enum gen_han
 {
     struct replay_table *table = &r->objects.tables[type];
 
-    for (struct shared **link = &dev->handed->shared; *link;) {
+    for (struct shared **link = &dev->sync.handed->shared; *link;) {
         struct shared *shared = *link;
         uint64_t other = 0;
         if (shared->type != type || shared->index != index) {
@@ -680,7 +682,7 @@ bool replay_external_sync_end(struct replay *r, struct replay_device *dev, enum 
 {
     struct replay_object *object = replay_object_get(r, type, index);
 
-    if (!dev->handed || !object)
+    if (!dev->sync.handed || !object)
         return true;
     replay_external_sync_give_back(r, dev, type, index);
     end_shared(r, dev, type, index, object->record);
@@ -689,21 +691,21 @@ bool replay_external_sync_end(struct replay *r, struct replay_device *dev, enum 
 
 void replay_external_sync_finish(struct replay *r, struct replay_device *dev)
 {
-    if (!dev->handed)
+    if (!dev->sync.handed)
         return;
-    while (dev->handed->borrowed) {
-        const struct borrowed *b = dev->handed->borrowed;
+    while (dev->sync.handed->borrowed) {
+        const struct borrowed *b = dev->sync.handed->borrowed;
         replay_external_sync_give_back(r, dev, b->type, b->index);
     }
     replay_external_sync_destroy_retired(dev);
-    while (dev->handed->copies)
-        drop_copy(r, dev, &dev->handed->copies);
-    while (dev->handed->shared) {
-        struct shared *shared = dev->handed->shared;
-        dev->handed->shared = shared->next;
+    while (dev->sync.handed->copies)
+        drop_copy(r, dev, &dev->sync.handed->copies);
+    while (dev->sync.handed->shared) {
+        struct shared *shared = dev->sync.handed->shared;
+        dev->sync.handed->shared = shared->next;
         free(shared);
     }
-    if (dev->handed->signalled)
-        dev->vk.DestroyFence(dev->live, dev->handed->signalled, NULL);
-    lap_arena_finish(&dev->handed->arena);
+    if (dev->sync.handed->signalled)
+        dev->vk.DestroyFence(dev->live, dev->sync.handed->signalled, NULL);
+    lap_arena_finish(&dev->sync.handed->arena);
 }

@@ -41,7 +41,7 @@ enum lap_status replay_external_sync_resolve(struct replay *r, struct replay_dev
 static inline enum lap_status replay_external_sync_before(struct replay *r, struct replay_device *dev, uint32_t command,
                                                           void *args)
 {
-    return __builtin_expect(dev->handed != NULL, 0) ? replay_external_sync_resolve(r, dev, command, args) : LAP_OK;
+    return __builtin_expect(dev->sync.handed != NULL, 0) ? replay_external_sync_resolve(r, dev, command, args) : LAP_OK;
 }
 
 /* Before waits for fences: handles fences that are copies from other devices. *out_over: no signal in the trace ends

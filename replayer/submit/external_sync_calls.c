@@ -80,10 +80,10 @@ static enum lap_status decode_again(struct replay *r, struct replay_device *dev,
     struct lap_dec_source source = r->source;
     struct lap_dec dec;
 
-    lap_arena_reset(&dev->handed->arena);
+    lap_arena_reset(&dev->sync.handed->arena);
     source.live = NULL;
     source.handle = as_index;
-    lap_dec_init(&dec, r->at.packet.body, r->at.packet.bytes, &dev->handed->arena, &source);
+    lap_dec_init(&dec, r->at.packet.body, r->at.packet.bytes, &dev->sync.handed->arena, &source);
     gen_decode_table[r->at.command](&dec, args->bytes);
     return dec.status;
 }
@@ -203,9 +203,9 @@ enum lap_status replay_external_sync_await(struct replay *r, struct replay_devic
     enum lap_status status = LAP_OK;
 
     *out_over = false;
-    if (!dev->handed)
+    if (!dev->sync.handed)
         return LAP_OK;
-    for (const struct borrowed *b = dev->handed->borrowed; b && status == LAP_OK; b = b->next)
+    for (const struct borrowed *b = dev->sync.handed->borrowed; b && status == LAP_OK; b = b->next)
         if (b->type == GEN_HANDLE_VkFence && b->index == index && b->awaited)
             status = replay_wait_fence(r, b->awaited, b->fence, "a fence that was imported");
     if (status != LAP_OK || !record || !record->handed)
@@ -223,7 +223,7 @@ enum lap_status replay_external_sync_reset(struct replay *r, struct replay_devic
     const struct gen_args_vkResetFences *named = (const void *)again.bytes;
     enum lap_status status;
 
-    if (!dev->handed || !dev->handed->borrowed)
+    if (!dev->sync.handed || !dev->sync.handed->borrowed)
         return LAP_OK;
     status = decode_again(r, dev, &again);
     for (uint32_t i = 0; i < count && status == LAP_OK; i++) {

@@ -97,13 +97,13 @@ static enum lap_status leave_out_foreign(struct replay *r, struct replay_device 
     enum lap_status status = LAP_OK;
     uint32_t remaining = 0;
 
-    for (uint32_t i = 0; dev->handed && i < *count && status == LAP_OK; i++) {
+    for (uint32_t i = 0; dev->sync.handed && i < *count && status == LAP_OK; i++) {
         bool over;
         status = replay_external_sync_await(r, dev, list[i], &over);
         if (!over)
             list[remaining++] = list[i];
     }
-    *count = dev->handed ? remaining : *count;
+    *count = dev->sync.handed ? remaining : *count;
     return status;
 }
 
@@ -202,7 +202,7 @@ enum lap_status replay_RegisterDisplayEventEXT(struct replay *r, struct replay_d
 enum lap_status replay_end_VkFence(struct replay *r, struct replay_device *dev, uint64_t index,
                                    struct replay_object *object)
 {
-    if (__builtin_expect(!dev->handed, 1) || replay_external_sync_end(r, dev, GEN_HANDLE_VkFence, index)) {
+    if (__builtin_expect(!dev->sync.handed, 1) || replay_external_sync_end(r, dev, GEN_HANDLE_VkFence, index)) {
         if (__builtin_expect(dev->busy, 0))
             replay_deferred_destroy_handle(dev, GEN_HANDLE_VkFence, object->live);
         else

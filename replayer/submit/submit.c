@@ -235,7 +235,7 @@ static enum lap_status held_handle(void *user, uint32_t type, uint64_t index, ui
     if (r->at.command == GEN_vkQueueBindSparse &&
         (type == GEN_HANDLE_VkBuffer || type == GEN_HANDLE_VkImage || type == GEN_HANDLE_VkDeviceMemory))
         return LAP_OK;
-    if (order > dev->submits->since)
+    if (order > dev->sync.submits->since)
         return lap_fail(LAP_ERROR_REPLAY, "%s:%" PRIu64 " is not alive any more, another one has its number",
                         gen_handle_names[type], index);
     return r->source.handle(user, type, index, out);
@@ -388,14 +388,14 @@ static void drop(void *user, struct replay_operation *operation)
 
 static bool awaits_host(const struct replay_device *dev)
 {
-    return dev->submits->schedule.awaited;
+    return dev->sync.submits->schedule.awaited;
 }
 
 enum lap_status replay_submits_begin(struct replay *r, struct replay_device *dev)
 {
     struct replay_submits *s;
 
-    if (dev->submits)
+    if (dev->sync.submits)
         return LAP_OK;
     s = calloc(1, sizeof *s);
     if (!s)
@@ -404,14 +404,14 @@ enum lap_status replay_submits_begin(struct replay *r, struct replay_device *dev
     s->dev = dev;
     s->schedule = (struct replay_schedule){.user = s, .submit = give, .copy = keep, .drop = drop};
     lap_arena_init(&s->arena, r->arena.limit_bytes);
-    dev->submits = s;
-    dev->awaits_host = awaits_host;
+    dev->sync.submits = s;
+    dev->sync.awaits_host = awaits_host;
     return LAP_OK;
 }
 
 void replay_submits_end(struct replay_device *dev)
 {
-    struct replay_submits *s = dev->submits;
+    struct replay_submits *s = dev->sync.submits;
 
     replay_acquired_images_finish(dev);
     if (!s)
@@ -424,8 +424,8 @@ void replay_submits_end(struct replay_device *dev)
     }
     lap_arena_finish(&s->arena);
     free(s);
-    dev->submits = NULL;
-    dev->awaits_host = NULL;
+    dev->sync.submits = NULL;
+    dev->sync.awaits_host = NULL;
 }
 
 /* NULL: out of memory. */
@@ -562,7 +562,7 @@ static enum lap_status build_new(struct builder *b, struct replay *r, const VkSu
 
 static enum lap_status submit(struct replay *r, struct replay_device *dev, VkQueue live, struct job *job)
 {
-    struct replay_submits *s = dev->submits;
+    struct replay_submits *s = dev->sync.submits;
     uint32_t count = job->operation.batch_count;
     struct replay_submit_events events = {0};
     struct builder b = {0};
@@ -637,34 +637,34 @@ enum lap_status replay_submit_binds(struct replay *r, struct replay_device *dev,
 enum lap_status replay_submits_signal(struct replay *r, struct replay_device *dev, VkSemaphore semaphore,
                                       uint64_t value)
 {
-    struct replay_semaphore *known = dev->submits ? semaphore_of(r, semaphore) : NULL;
+    struct replay_semaphore *known = dev->sync.submits ? semaphore_of(r, semaphore) : NULL;
 
-    return known ? replay_schedule_signal(&dev->submits->schedule, known, value) : LAP_OK;
+    return known ? replay_schedule_signal(&dev->sync.submits->schedule, known, value) : LAP_OK;
 }
 
 enum lap_status replay_submits_flush(struct replay *r, struct replay_device *dev, bool *out_any)
 {
-    *out_any = dev->submits && dev->submits->schedule.held;
+    *out_any = dev->sync.submits && dev->sync.submits->schedule.held;
     if (!*out_any)
         return LAP_OK;
     lap_log(r->log, LAP_LOG_WARNING,
             "packet %" PRIu64 ": work that waits for a signal which is still to come goes to the driver",
             r->at.packet.ticket);
-    return replay_schedule_flush(&dev->submits->schedule);
+    return replay_schedule_flush(&dev->sync.submits->schedule);
 }
 
 bool replay_submits_hold(const struct replay_device *dev)
 {
-    return dev->submits && dev->submits->schedule.held;
+    return dev->sync.submits && dev->sync.submits->schedule.held;
 }
 
 enum lap_status replay_submits_flush_queue(struct replay *r, struct replay_device *dev, VkQueue live)
 {
     bool any;
 
-    if (!dev->submits || !dev->submits->schedule.held)
+    if (!dev->sync.submits || !dev->sync.submits->schedule.held)
         return LAP_OK;
-    for (const struct queue *queue = dev->submits->queues; queue; queue = queue->next)
+    for (const struct queue *queue = dev->sync.submits->queues; queue; queue = queue->next)
         if (queue->recorded.first && queue->index == replay_object_index(r, GEN_HANDLE_VkQueue, gen_u64_VkQueue(live)))
             return replay_submits_flush(r, dev, &any);
     return LAP_OK;
@@ -676,7 +676,7 @@ enum lap_status replay_submits_need(struct replay *r, struct replay_device *dev,
     bool missing = false, any;
     enum lap_status status;
 
-    for (uint32_t i = 0; dev->submits && i < count; i++) {
+    for (uint32_t i = 0; dev->sync.submits && i < count; i++) {
         struct replay_semaphore *known = semaphore_of(r, semaphores[i]);
         missing = (known && !replay_schedule_wait(known)) || missing;
     }
@@ -687,13 +687,14 @@ enum lap_status replay_submits_need(struct replay *r, struct replay_device *dev,
 
 enum lap_status replay_submits_set_event(struct replay_device *dev, struct replay_event *event)
 {
-    return event && dev->submits ? replay_schedule_set(&dev->submits->schedule, event) : LAP_OK;
+    return event && dev->sync.submits ? replay_schedule_set(&dev->sync.submits->schedule, event) : LAP_OK;
 }
 
 enum lap_status replay_submits_seen_event(struct replay *r, struct replay_device *dev, struct replay_event *event)
 {
     bool awaited = replay_device_awaits_host(dev);
-    enum lap_status status = event && dev->submits ? replay_schedule_seen(&dev->submits->schedule, event) : LAP_OK;
+    enum lap_status status =
+        event && dev->sync.submits ? replay_schedule_seen(&dev->sync.submits->schedule, event) : LAP_OK;
 
     if (!awaited && replay_device_awaits_host(dev))
         lap_log(r->log, LAP_LOG_WARNING,
@@ -704,18 +705,18 @@ enum lap_status replay_submits_seen_event(struct replay *r, struct replay_device
 
 bool replay_submits_name_semaphore(const struct replay_device *dev, const struct replay_semaphore *semaphore)
 {
-    return dev->submits && replay_schedule_names(&dev->submits->schedule, semaphore);
+    return dev->sync.submits && replay_schedule_names(&dev->sync.submits->schedule, semaphore);
 }
 
 void replay_submits_forget_event(struct replay_device *dev, const struct replay_event *event)
 {
-    if (dev->submits)
-        replay_schedule_forget(&dev->submits->schedule, event);
+    if (dev->sync.submits)
+        replay_schedule_forget(&dev->sync.submits->schedule, event);
 }
 
 bool replay_submits_name_event(const struct replay_device *dev, const struct replay_event *event)
 {
-    return dev->submits && replay_schedule_names_event(&dev->submits->schedule, event);
+    return dev->sync.submits && replay_schedule_names_event(&dev->sync.submits->schedule, event);
 }
 
 /* ---- semaphores ---- */

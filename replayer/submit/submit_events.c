@@ -52,7 +52,7 @@ enum lap_status replay_submit_events(struct replay *r, const struct replay_devic
     uint64_t most = 0, count = 0;
 
     *out = (struct replay_submit_events){0};
-    for (uint32_t i = 0; dev->command_events && i < batches.count; i++)
+    for (uint32_t i = 0; dev->sync.events && i < batches.count; i++)
         for (uint32_t j = 0; j < command_buffer_count(&batches, i); j++)
             most += replay_command_events_count(r, dev, command_buffer(&batches, i, j));
     if (!most)

@@ -21,31 +21,31 @@ struct replay_deferred_destroy {
 
 enum lap_status replay_deferred_destroy_create(struct replay *r, struct replay_device *dev)
 {
-    if (dev->deferred_destroy)
+    if (dev->sync.deferred)
         return LAP_OK;
-    dev->deferred_destroy = calloc(1, sizeof *dev->deferred_destroy);
-    if (!dev->deferred_destroy)
+    dev->sync.deferred = calloc(1, sizeof *dev->sync.deferred);
+    if (!dev->sync.deferred)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for deferred destructions");
-    dev->deferred_destroy->r = r;
+    dev->sync.deferred->r = r;
     return LAP_OK;
 }
 
 void replay_deferred_destroy_finish(struct replay_device *dev)
 {
-    if (dev->deferred_destroy)
-        free(dev->deferred_destroy->objects);
-    free(dev->deferred_destroy);
-    dev->deferred_destroy = NULL;
+    if (dev->sync.deferred)
+        free(dev->sync.deferred->objects);
+    free(dev->sync.deferred);
+    dev->sync.deferred = NULL;
 }
 
 size_t replay_deferred_destroy_count(const struct replay_device *dev)
 {
-    return dev->deferred_destroy ? dev->deferred_destroy->count - dev->deferred_destroy->first : 0;
+    return dev->sync.deferred ? dev->sync.deferred->count - dev->sync.deferred->first : 0;
 }
 
 bool replay_deferred_destroy_has(const struct replay_device *dev, enum gen_handle_type type)
 {
-    const struct replay_deferred_destroy *deferred = dev->deferred_destroy;
+    const struct replay_deferred_destroy *deferred = dev->sync.deferred;
     size_t i = deferred ? deferred->first : 0;
 
     while (deferred && i < deferred->count && deferred->objects[i].type != type)
@@ -55,7 +55,7 @@ bool replay_deferred_destroy_has(const struct replay_device *dev, enum gen_handl
 
 void replay_deferred_destroy_run(struct replay_device *dev, uint64_t number)
 {
-    struct replay_deferred_destroy *deferred = dev->deferred_destroy;
+    struct replay_deferred_destroy *deferred = dev->sync.deferred;
     size_t gone = 0;
 
     if (!deferred)
@@ -91,7 +91,7 @@ static bool is_full(const struct replay_device *dev)
 
 bool replay_deferred_destroy_try(struct replay_device *dev, struct replay_deferred object)
 {
-    struct replay_deferred_destroy *deferred = dev->deferred_destroy;
+    struct replay_deferred_destroy *deferred = dev->sync.deferred;
 
     if (!dev->busy || is_full(dev) || !need_room(deferred) || replay_objects_reserve(deferred->r, 1) != LAP_OK)
         return false;
@@ -104,7 +104,7 @@ bool replay_deferred_destroy_try(struct replay_device *dev, struct replay_deferr
 
 void replay_deferred_destroy_add(struct replay_device *dev, struct replay_deferred object)
 {
-    struct replay_deferred_destroy *deferred = dev->deferred_destroy;
+    struct replay_deferred_destroy *deferred = dev->sync.deferred;
 
     if (is_full(dev))
         (void)replay_submission_await_all(dev);

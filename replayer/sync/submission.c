@@ -31,12 +31,12 @@ struct replay_submissions {
 
 static enum lap_status need_submissions(struct replay *r, struct replay_device *dev)
 {
-    if (dev->submissions)
+    if (dev->sync.submissions)
         return LAP_OK;
-    dev->submissions = calloc(1, sizeof *dev->submissions);
-    if (!dev->submissions)
+    dev->sync.submissions = calloc(1, sizeof *dev->sync.submissions);
+    if (!dev->sync.submissions)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for submits");
-    dev->submissions->r = r;
+    dev->sync.submissions->r = r;
     return replay_deferred_destroy_create(r, dev);
 }
 
@@ -64,7 +64,7 @@ static void finish_up_to(struct replay_queue_progress *progress, uint64_t number
 /* Runs the deferred destructions that finished work allows. */
 static void look(struct replay_device *dev)
 {
-    const struct replay_submissions *submissions = dev->submissions;
+    const struct replay_submissions *submissions = dev->sync.submissions;
     uint64_t safe = UINT64_MAX;
 
     for (uint32_t i = 0; i < dev->queues.count; i++)
@@ -94,7 +94,7 @@ static struct replay_queue_fence *find(struct replay_device *dev, VkFence fence,
 
 static void drop_bind(struct replay_device *dev, uint32_t at)
 {
-    struct replay_submissions *submissions = dev->submissions;
+    struct replay_submissions *submissions = dev->sync.submissions;
     struct bind *bind = &submissions->binds[at];
 
     if (bind->own)
@@ -143,8 +143,8 @@ static void poll_all(struct replay_device *dev)
     for (uint32_t i = 0; i < dev->queues.count; i++)
         if (dev->queues.all[i].progress && dev->queues.all[i].progress->fence_count)
             poll(dev, dev->queues.all[i].progress);
-    for (uint32_t i = dev->submissions->bind_count; i-- > 0;)
-        if (dev->vk.GetFenceStatus(dev->live, dev->submissions->binds[i].fence) == VK_SUCCESS)
+    for (uint32_t i = dev->sync.submissions->bind_count; i-- > 0;)
+        if (dev->vk.GetFenceStatus(dev->live, dev->sync.submissions->binds[i].fence) == VK_SUCCESS)
             drop_bind(dev, i);
     look(dev);
 }
@@ -177,7 +177,7 @@ void replay_submission_queue_idle(struct replay_device *dev, struct replay_queue
 
 uint64_t replay_submission_last(const struct replay_device *dev)
 {
-    return dev->submissions ? dev->submissions->last : 0;
+    return dev->sync.submissions ? dev->sync.submissions->last : 0;
 }
 
 bool replay_submission_is_over(const struct replay_device *dev, uint32_t queue, uint64_t number)
@@ -239,10 +239,10 @@ enum lap_status replay_submission_await_fences(struct replay *r, struct replay_d
         if (status == LAP_OK)
             finish_up_to(progress, fence->number);
     }
-    for (uint32_t i = dev->submissions->bind_count; i-- > 0 && status == LAP_OK;) {
-        if (!is_one_of(dev->submissions->binds[i].fence, count, fences))
+    for (uint32_t i = dev->sync.submissions->bind_count; i-- > 0 && status == LAP_OK;) {
+        if (!is_one_of(dev->sync.submissions->binds[i].fence, count, fences))
             continue;
-        status = replay_wait_fence(r, dev, dev->submissions->binds[i].fence, "a fence that is under way");
+        status = replay_wait_fence(r, dev, dev->sync.submissions->binds[i].fence, "a fence that is under way");
         if (status == LAP_OK)
             drop_bind(dev, i);
     }
@@ -254,8 +254,8 @@ enum lap_status replay_submission_await_binds(struct replay *r, struct replay_de
 {
     enum lap_status status = LAP_OK;
 
-    while (dev->submissions && dev->submissions->bind_count && status == LAP_OK) {
-        status = replay_wait_fence(r, dev, dev->submissions->binds->fence, what);
+    while (dev->sync.submissions && dev->sync.submissions->bind_count && status == LAP_OK) {
+        status = replay_wait_fence(r, dev, dev->sync.submissions->binds->fence, what);
         if (status == LAP_OK)
             drop_bind(dev, 0);
     }
@@ -265,12 +265,12 @@ enum lap_status replay_submission_await_binds(struct replay *r, struct replay_de
 
 static bool may_wait(const struct replay_device *dev)
 {
-    return dev->busy && !dev->submissions->stuck && !replay_device_awaits_host(dev);
+    return dev->busy && !dev->sync.submissions->stuck && !replay_device_awaits_host(dev);
 }
 
 bool replay_submission_await_all(struct replay_device *dev)
 {
-    struct replay_submissions *submissions = dev->submissions;
+    struct replay_submissions *submissions = dev->sync.submissions;
 
     if (!may_wait(dev))
         return false;
@@ -289,7 +289,7 @@ static const struct replay_queue_fence *first_fence(const struct replay_queue_pr
 
 bool replay_submission_await_oldest(struct replay_device *dev)
 {
-    struct replay_submissions *submissions = dev->submissions;
+    struct replay_submissions *submissions = dev->sync.submissions;
     size_t before = replay_deferred_destroy_count(dev);
     const struct replay_queue_fence *oldest = NULL;
     uint32_t queue = 0;
@@ -399,7 +399,7 @@ void replay_submission_end(struct replay_device *dev, VkQueue live, const struct
     if (!queue)
         return;
     dev->busy = true;
-    queue->progress->submitted = ++dev->submissions->last;
+    queue->progress->submitted = ++dev->sync.submissions->last;
     if (submission->tracked && done)
         add_fence(queue->progress, submission->fence, submission->own);
     else if (submission->own)
@@ -433,7 +433,7 @@ enum lap_status replay_submission_begin_bind(struct replay *r, struct replay_dev
         return status;
     if (fence)
         status = replay_submission_await_fences(r, dev, 1, &fence);
-    if (status == LAP_OK && dev->submissions->bind_count == REPLAY_MOST_BINDS)
+    if (status == LAP_OK && dev->sync.submissions->bind_count == REPLAY_MOST_BINDS)
         status = replay_submission_await_binds(r, dev, "sparse binds");
     if (status != LAP_OK)
         return status;
@@ -446,7 +446,7 @@ enum lap_status replay_submission_begin_bind(struct replay *r, struct replay_dev
 
 void replay_submission_end_bind(struct replay_device *dev, const struct replay_submission *submission, bool done)
 {
-    struct replay_submissions *submissions = dev->submissions;
+    struct replay_submissions *submissions = dev->sync.submissions;
 
     if (!submission->tracked)
         return;
@@ -484,9 +484,9 @@ void replay_submission_all_over(struct replay_device *dev)
     for (uint32_t i = 0; i < dev->queues.count; i++)
         if (dev->queues.all[i].progress)
             dev->queues.all[i].progress->finished = dev->queues.all[i].progress->submitted;
-    while (dev->submissions && dev->submissions->bind_count)
-        drop_bind(dev, dev->submissions->bind_count - 1);
-    if (dev->submissions)
+    while (dev->sync.submissions && dev->sync.submissions->bind_count)
+        drop_bind(dev, dev->sync.submissions->bind_count - 1);
+    if (dev->sync.submissions)
         look(dev);
 }
 
@@ -496,6 +496,6 @@ void replay_submission_finish(struct replay_device *dev)
     for (uint32_t i = 0; i < dev->queues.count; i++)
         finish_queue(dev, &dev->queues.all[i]);
     replay_deferred_destroy_finish(dev);
-    free(dev->submissions);
-    dev->submissions = NULL;
+    free(dev->sync.submissions);
+    dev->sync.submissions = NULL;
 }

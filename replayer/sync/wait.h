@@ -16,10 +16,10 @@
 #define REPLAY_WAIT_SLICE_NS 200000000u
 
 /* Whether submitted work waits for an event that the host has not set: then later work does not end. Calls
- * replay_device.awaits_host; NULL: there is no such work. */
+ * replay_device.sync.awaits_host; NULL: there is no such work. */
 static inline bool replay_device_awaits_host(const struct replay_device *dev)
 {
-    return dev->awaits_host && dev->awaits_host(dev);
+    return dev->sync.awaits_host && dev->sync.awaits_host(dev);
 }
 
 /* A wait in progress. */

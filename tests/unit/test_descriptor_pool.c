@@ -332,7 +332,7 @@ UNIT_TEST(retired_pools_are_limited)
 
 static bool always(const struct replay_device *dev)
 {
-    return dev->awaits_host == always;
+    return dev->sync.awaits_host == always;
 }
 
 /* The driver has no memory for another one, or how it was made is not kept. */
@@ -348,7 +348,7 @@ UNIT_TEST(where_there_is_no_other_pool_the_work_is_waited_for)
         CHECK_EQ_U64(pool_driver.resets, i);
         CHECK_EQ_U64(gen_u64_VkDescriptorPool(live(&s, 1)), 1);
     }
-    s.dev.awaits_host = always; /* nor does the device finish */
+    s.dev.sync.awaits_host = always; /* nor does the device finish */
     give(&s, 0, put_set(&s, 1));
     CHECK_EQ_INT(reset_of(&s, 1), LAP_ERROR_REPLAY);
     CHECK(strstr(lap_error_message(), "VK_ERROR_OUT_OF_DEVICE_MEMORY"));
