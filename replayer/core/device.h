@@ -70,14 +70,19 @@ struct replay_device_sync {
     struct replay_external_sync *handed; /* external_sync.h; NULL until a semaphore or fence can be exported */
 };
 
+struct replay_device_memory {
+    struct replay_memory_planner *planner; /* created with the device by replay_memory_planner_create */
+    struct replay_sparse_device *sparse;   /* sparse.c; NULL until something is sparse */
+    bool zeroed;                           /* it begins as zeroes: VK_EXT_zero_initialize_device_memory */
+};
+
 struct replay_device {
     VkDevice live;
     uint64_t index;
     struct replay_instance *instance;
     VkPhysicalDevice gpu;
     struct gen_device_dispatch vk;
-    struct replay_memory_planner *planner; /* created with the device by replay_memory_planner_create */
-    struct replay_sparse_device *sparse;   /* sparse.c; NULL until something is sparse */
+    struct replay_device_memory memory;
     struct replay_device_sync sync;
     struct replay_device_queues queues;
     struct replay_shown *shown; /* shown.h; NULL: the driver looks at no descriptor that shaders don't use */
@@ -86,11 +91,10 @@ struct replay_device {
     struct replay_addresses *addresses;             /* address.c; NULL until the program asks for an address */
     bool has_addresses;                             /* a feature is enabled with which buffers have them */
     bool has_address_memory;                        /* and it wants memory that is allocated for them */
-    bool zeroes_memory;                          /* its memory begins as zeroes: VK_EXT_zero_initialize_device_memory */
-    bool translates_addresses;                   /* some buffer's address was not the recorded one */
-    struct replay_preserved_addresses preserved; /* captured_memory.h: addresses that stay as recorded */
-    struct replay_spirv_target *spirv;           /* the device's capabilities for shaders */
-    uint32_t allowances;                         /* gen_replay.h: parameters that may be null by an enabled feature */
+    bool translates_addresses;                      /* some buffer's address was not the recorded one */
+    struct replay_preserved_addresses preserved;    /* captured_memory.h: addresses that stay as recorded */
+    struct replay_spirv_target *spirv;              /* the device's capabilities for shaders */
+    uint32_t allowances; /* gen_replay.h: parameters that may be null by an enabled feature */
     /* swapchain.c: the image of a virtual swapchain; NULL until there is one. */
     enum lap_status (*swapchain_image)(struct replay *r, struct replay_device *dev, VkSwapchainKHR swapchain,
                                        uint32_t image_index, VkImage *out_image);

@@ -55,7 +55,7 @@ enum lap_status replay_memory_allocate_own(struct replay_device *dev, uint32_t t
 enum lap_status replay_memory_allocate(struct replay_device *dev, uint32_t type, VkDeviceSize bytes, const void *chain,
                                        VkMemoryAllocateFlags flags, VkDeviceMemory *out_memory, uint8_t **out_host)
 {
-    struct replay_memory_stats *stats = &dev->planner->stats;
+    struct replay_memory_stats *stats = &dev->memory.planner->stats;
     enum lap_status status = allocate(dev, type, bytes, chain, flags, out_memory, out_host);
 
     if (status != LAP_OK)
@@ -70,7 +70,7 @@ enum lap_status replay_memory_allocate(struct replay_device *dev, uint32_t type,
 
 static void free_memory(struct replay_device *dev, uint32_t type, VkDeviceMemory memory, VkDeviceSize bytes)
 {
-    struct replay_memory_stats *stats = &dev->planner->stats;
+    struct replay_memory_stats *stats = &dev->memory.planner->stats;
 
     LAP_ASSERT(stats->types[type].allocations && stats->types[type].allocated_bytes >= bytes,
                "memory that is freed was counted");
@@ -85,10 +85,11 @@ static void free_memory(struct replay_device *dev, uint32_t type, VkDeviceMemory
 static void destroy_memory(struct replay *r, struct replay_device *dev, const struct replay_deferred *object)
 {
     (void)r;
-    LAP_ASSERT(dev->planner->deferred.allocations && dev->planner->deferred.allocated_bytes >= object->data,
+    LAP_ASSERT(dev->memory.planner->deferred.allocations &&
+                   dev->memory.planner->deferred.allocated_bytes >= object->data,
                "deferred memory was counted as such");
-    dev->planner->deferred.allocations--;
-    dev->planner->deferred.allocated_bytes -= object->data;
+    dev->memory.planner->deferred.allocations--;
+    dev->memory.planner->deferred.allocated_bytes -= object->data;
     free_memory(dev, object->detail, gen_VkDeviceMemory(object->live), object->data);
 }
 
@@ -98,8 +99,8 @@ void replay_memory_release(struct replay_device *dev, uint32_t type, VkDeviceMem
         free_memory(dev, type, memory, bytes);
         return;
     }
-    dev->planner->deferred.allocations++;
-    dev->planner->deferred.allocated_bytes += bytes;
+    dev->memory.planner->deferred.allocations++;
+    dev->memory.planner->deferred.allocated_bytes += bytes;
     replay_deferred_destroy_add(dev, (struct replay_deferred){.destroy = destroy_memory,
                                                               .type = GEN_HANDLE_VkDeviceMemory,
                                                               .live = gen_u64_VkDeviceMemory(memory),
@@ -111,7 +112,7 @@ void replay_memory_release(struct replay_device *dev, uint32_t type, VkDeviceMem
 
 struct replay_memory_load replay_memory_load(const struct replay_device *dev)
 {
-    const struct replay_memory_planner *planner = dev->planner;
+    const struct replay_memory_planner *planner = dev->memory.planner;
 
     return (struct replay_memory_load){
         .allocations = planner->stats.allocations - planner->deferred.allocations,
@@ -124,7 +125,7 @@ struct replay_memory_load replay_memory_load(const struct replay_device *dev)
 
 void replay_memory_wait_for_room(struct replay_device *dev, VkDeviceSize bytes, VkDeviceSize required)
 {
-    const struct replay_memory_planner *planner = dev->planner;
+    const struct replay_memory_planner *planner = dev->memory.planner;
     struct replay_memory_load load;
     uint64_t room;
 
@@ -199,7 +200,7 @@ static void heap_text(const struct replay_device *dev, uint32_t heap, char *text
 enum lap_status replay_memory_shortage(struct replay *r, const struct replay_device *dev,
                                        const struct replay_memory_needs *needs, const uint32_t *types, uint32_t count)
 {
-    const struct replay_memory_stats *stats = &dev->planner->stats;
+    const struct replay_memory_stats *stats = &dev->memory.planner->stats;
     char need[TEXT_BYTES], allocated[TEXT_BYTES], used[TEXT_BYTES], driver[256], heaps[512] = "";
     uint32_t named = 0;
     size_t length = 0;

@@ -23,7 +23,7 @@ static inline VkMemoryPropertyFlags replay_memory_type_flags(const struct replay
 static inline VkMemoryAllocateFlags replay_memory_usual_flags(const struct replay_device *dev)
 {
     return (dev->has_address_memory ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0) |
-           (dev->zeroes_memory ? REPLAY_ALLOCATE_ZERO_INITIALIZE : 0);
+           (dev->memory.zeroed ? REPLAY_ALLOCATE_ZERO_INITIALIZE : 0);
 }
 
 /* Allocates and maps memory. flags: of VkMemoryAllocateFlagsInfo, 0: none; chain: goes behind that. *out_host: the

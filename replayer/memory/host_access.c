@@ -9,7 +9,7 @@
 static VkMappedMemoryRange atoms_around(const struct replay_device *dev, const struct replay_memory_place *place,
                                         VkDeviceSize offset, VkDeviceSize bytes)
 {
-    VkDeviceSize atom = dev->planner->atom, begin = (place->offset + offset) / atom * atom;
+    VkDeviceSize atom = dev->memory.planner->atom, begin = (place->offset + offset) / atom * atom;
     VkDeviceSize end = (place->offset + offset + bytes + atom - 1) / atom * atom;
     return (VkMappedMemoryRange){.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE,
                                  .memory = place->memory,
@@ -112,6 +112,6 @@ enum lap_status replay_memory_read_back(struct replay *r, struct replay_device *
     status = replay_staging_flush(r, dev, at.queue);
     if (status != LAP_OK)
         return status;
-    status = lap_readback_buffer(&dev->planner->readback, &at, buffer, offset, bytes, out_data);
+    status = lap_readback_buffer(&dev->memory.planner->readback, &at, buffer, offset, bytes, out_data);
     return status == LAP_OK ? LAP_OK : replay_place(r, status);
 }

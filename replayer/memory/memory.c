@@ -50,13 +50,13 @@ enum lap_status replay_memory_planner_create(struct replay *r, struct replay_dev
     lap_readback_init(&planner->readback, dev->live, &dev->vk, &dev->instance->memory, NULL);
     planner->readback.wait = replay_wait_readback;
     planner->readback.user = r;
-    dev->planner = planner;
+    dev->memory.planner = planner;
     return LAP_OK;
 }
 
 void replay_memory_planner_destroy(struct replay *r, struct replay_device *dev)
 {
-    struct replay_memory_planner *planner = dev->planner;
+    struct replay_memory_planner *planner = dev->memory.planner;
 
     if (!planner)
         return;
@@ -72,12 +72,12 @@ void replay_memory_planner_destroy(struct replay *r, struct replay_device *dev)
                "a planner without objects leaves no memory behind");
     replay_new_memory_finish(dev);
     free(planner);
-    dev->planner = NULL;
+    dev->memory.planner = NULL;
 }
 
 struct lap_readback *replay_memory_readback(const struct replay_device *dev)
 {
-    return &dev->planner->readback;
+    return &dev->memory.planner->readback;
 }
 
 /* ---- statistics ---- */
@@ -112,12 +112,12 @@ static double fragmentation(const struct replay_memory_planner *planner)
 /* Updates the peaks after an object is placed or freed. */
 static void note(struct replay_device *dev, uint32_t type)
 {
-    struct replay_memory_stats *stats = &dev->planner->stats;
+    struct replay_memory_stats *stats = &dev->memory.planner->stats;
     struct replay_memory_use now = use_now(stats), *of_type = &stats->types[type];
 
     LAP_ASSERT(!of_type->used_bytes || of_type->allocations, "an object lies in memory of its type");
-    LAP_ASSERT(dev->planner->deferred.allocations <= stats->allocations &&
-                   dev->planner->deferred.allocated_bytes <= stats->allocated_bytes,
+    LAP_ASSERT(dev->memory.planner->deferred.allocations <= stats->allocations &&
+                   dev->memory.planner->deferred.allocated_bytes <= stats->allocated_bytes,
                "deferred memory is allocated");
     if (stats->allocations > stats->most_allocations)
         stats->most_allocations = stats->allocations;
@@ -131,24 +131,24 @@ static void note(struct replay_device *dev, uint32_t type)
 
 void replay_memory_in_use(struct replay_device *dev)
 {
-    struct replay_memory_stats *stats = &dev->planner->stats;
+    struct replay_memory_stats *stats = &dev->memory.planner->stats;
     struct replay_memory_use now = use_now(stats);
 
     if (stats->peak_fragmentation < 0)
-        stats->peak_fragmentation = fragmentation(dev->planner);
+        stats->peak_fragmentation = fragmentation(dev->memory.planner);
     if (!is_worse(&now, &stats->worst))
         return;
     stats->worst = now;
-    stats->worst_fragmentation = fragmentation(dev->planner);
+    stats->worst_fragmentation = fragmentation(dev->memory.planner);
 }
 
 struct replay_memory_stats replay_memory_stats(const struct replay_device *dev)
 {
-    struct replay_memory_stats stats = dev->planner->stats;
+    struct replay_memory_stats stats = dev->memory.planner->stats;
 
     if (stats.peak_fragmentation < 0)
         stats.peak_fragmentation = 0;
-    stats.own_bytes += dev->planner->readback.capacity;
+    stats.own_bytes += dev->memory.planner->readback.capacity;
     return stats;
 }
 
@@ -168,7 +168,7 @@ void replay_memory_buffer_needs(const struct replay_device *dev, VkBuffer buffer
     VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &dedicated};
 
     *out_needs = (struct replay_memory_needs){.linear = true, .buffer = buffer};
-    if (!dev->planner->has_requirements2) {
+    if (!dev->memory.planner->has_requirements2) {
         dev->vk.GetBufferMemoryRequirements(dev->live, buffer, &out_needs->requirements);
         return;
     }
@@ -189,7 +189,7 @@ void replay_memory_image_needs(const struct replay_device *dev, VkImage image, b
     VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &dedicated};
 
     *out_needs = (struct replay_memory_needs){.linear = linear, .plane = plane, .image = image};
-    if (!dev->planner->has_requirements2) {
+    if (!dev->memory.planner->has_requirements2) {
         dev->vk.GetImageMemoryRequirements(dev->live, image, &out_needs->requirements);
         return;
     }
@@ -229,7 +229,7 @@ static void destroy_block(void *user, void *opaque)
     struct replay_memory_block_list *list = user;
     struct replay_memory_block *block = opaque;
 
-    replay_overlay_buffer_destroy(list->dev->planner->r, list->dev, &block->whole);
+    replay_overlay_buffer_destroy(list->dev->memory.planner->r, list->dev, &block->whole);
     replay_memory_release(list->dev, list->type, block->memory, block->bytes);
     free(block);
 }
@@ -248,7 +248,7 @@ static uint64_t granule_bytes(const struct replay_device *dev, uint32_t type)
     VkMemoryPropertyFlags flags = replay_memory_type_flags(dev, type);
     bool has_atoms = flags & HOST_VISIBLE && !(flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
 
-    return has_atoms && dev->planner->atom > MIN_GRANULE_BYTES ? dev->planner->atom : MIN_GRANULE_BYTES;
+    return has_atoms && dev->memory.planner->atom > MIN_GRANULE_BYTES ? dev->memory.planner->atom : MIN_GRANULE_BYTES;
 }
 
 static enum lap_status need_block_list(struct replay_device *dev, uint32_t type, bool optimal,
@@ -261,7 +261,7 @@ static enum lap_status need_block_list(struct replay_device *dev, uint32_t type,
         .destroy_block = destroy_block,
         .choose_block_bytes = choose_block_bytes,
     };
-    struct replay_memory_block_list *list = dev->planner->block_lists;
+    struct replay_memory_block_list *list = dev->memory.planner->block_lists;
     enum lap_status status;
 
     while (list && (list->type != type || list->optimal != optimal))
@@ -273,14 +273,14 @@ static enum lap_status need_block_list(struct replay_device *dev, uint32_t type,
     if (!list)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     *list = (struct replay_memory_block_list){
-        .dev = dev, .type = type, .optimal = optimal, .next = dev->planner->block_lists};
+        .dev = dev, .type = type, .optimal = optimal, .next = dev->memory.planner->block_lists};
     options.user = list;
     status = replay_suballocator_create(&options, &list->ranges);
     if (status != LAP_OK) {
         free(list);
         return status;
     }
-    dev->planner->block_lists = list;
+    dev->memory.planner->block_lists = list;
     *out_list = list;
     return LAP_OK;
 }
@@ -295,7 +295,7 @@ static bool is_past_bound(const struct replay_device *dev)
 /* Frees empty blocks while the allocated memory exceeds the bound. */
 static void trim_blocks(struct replay_device *dev)
 {
-    for (struct replay_memory_block_list *list = dev->planner->block_lists; list && is_past_bound(dev);
+    for (struct replay_memory_block_list *list = dev->memory.planner->block_lists; list && is_past_bound(dev);
          list = list->next)
         replay_suballocator_trim(list->ranges);
 }
@@ -318,8 +318,8 @@ void replay_memory_place_fill(const struct replay_device *dev, uint32_t type, Vk
 
 void replay_memory_place_count(struct replay_device *dev, const struct replay_memory_place *place)
 {
-    dev->planner->stats.used_bytes += place->used_bytes;
-    dev->planner->stats.types[place->type].used_bytes += place->used_bytes;
+    dev->memory.planner->stats.used_bytes += place->used_bytes;
+    dev->memory.planner->stats.types[place->type].used_bytes += place->used_bytes;
     note(dev, place->type);
 }
 
@@ -348,7 +348,7 @@ static enum lap_status alloc_shared(struct replay_device *dev, const struct repl
                                     struct replay_memory_place *out_place)
 {
     VkDeviceSize bytes = needs->requirements.size, alignment = needs->requirements.alignment;
-    bool optimal = !needs->linear && dev->planner->granularity > 1;
+    bool optimal = !needs->linear && dev->memory.planner->granularity > 1;
     const struct replay_memory_block *block;
     struct replay_memory_block_list *list;
     enum lap_status status = need_block_list(dev, type, optimal, &list);
@@ -413,7 +413,7 @@ enum lap_status replay_memory_place_alloc(struct replay *r, struct replay_device
 
 void replay_memory_place_free(struct replay_device *dev, struct replay_memory_place *place)
 {
-    struct replay_memory_stats *stats = &dev->planner->stats;
+    struct replay_memory_stats *stats = &dev->memory.planner->stats;
     uint32_t type = place->type;
 
     if (!place->memory)

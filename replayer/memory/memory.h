@@ -15,8 +15,8 @@
 #include "replayer/memory/suballocator.h"
 #include "vulkan/readback.h"
 
-/* Creates dev->planner, after dev->vk and dev->queues.main are set; and frees it before vkDestroyDevice, after the
- * end of all objects. */
+/* Creates dev->memory.planner, after dev->vk and dev->queues.main are set; and frees it before vkDestroyDevice, after
+ * the end of all objects. */
 enum lap_status replay_memory_planner_create(struct replay *r, struct replay_device *dev) LAP_MUST_CHECK;
 void replay_memory_planner_destroy(struct replay *r, struct replay_device *dev); /* also without a planner */
 

@@ -40,11 +40,11 @@ struct replay_new_memory {
 
 static struct replay_new_memory *need(struct replay_device *dev)
 {
-    struct replay_new_memory *records = dev->planner->new_memory;
+    struct replay_new_memory *records = dev->memory.planner->new_memory;
 
     if (records)
         return records;
-    records = dev->planner->new_memory = calloc(1, sizeof *records);
+    records = dev->memory.planner->new_memory = calloc(1, sizeof *records);
     if (!records)
         return NULL;
     lap_map_init(&records->memories);
@@ -93,7 +93,7 @@ static void end_memory(struct replay_new_memory *records, uint64_t index)
 
 void replay_new_memory_finish(struct replay_device *dev)
 {
-    struct replay_new_memory *records = dev->planner->new_memory;
+    struct replay_new_memory *records = dev->memory.planner->new_memory;
 
     if (!records)
         return;
@@ -101,7 +101,7 @@ void replay_new_memory_finish(struct replay_device *dev)
     lap_slab_finish(&records->memory_slab);
     lap_slab_finish(&records->run_slab);
     free(records);
-    dev->planner->new_memory = NULL;
+    dev->memory.planner->new_memory = NULL;
 }
 
 static void observe_allocation(struct replay_device *dev, const struct gen_args_vkAllocateMemory *args)
@@ -143,12 +143,12 @@ void replay_new_memory_observe(struct replay *r)
     object = replay_object_get(r, GEN_HANDLE_VkDevice,
                                gen_u64_VkDevice(((const struct gen_args_vkFreeMemory *)(void *)args.bytes)->device));
     dev = object ? object->owner : NULL;
-    if (!dev || !dev->planner)
+    if (!dev || !dev->memory.planner)
         return;
     if (r->at.command == GEN_vkAllocateMemory)
         observe_allocation(dev, (const void *)args.bytes);
-    else if (dev->planner->new_memory)
-        end_memory(dev->planner->new_memory,
+    else if (dev->memory.planner->new_memory)
+        end_memory(dev->memory.planner->new_memory,
                    gen_u64_VkDeviceMemory(((const struct gen_args_vkFreeMemory *)(void *)args.bytes)->memory));
 }
 
@@ -177,20 +177,20 @@ static bool use(struct replay_new_memory *records, struct memory *memory, uint64
 enum replay_memory_contents replay_new_memory_bind(struct replay_device *dev, uint64_t index, uint64_t offset,
                                                    uint64_t bytes)
 {
-    struct memory *memory = need(dev) ? lap_map_get(&dev->planner->new_memory->memories, index) : NULL;
+    struct memory *memory = need(dev) ? lap_map_get(&dev->memory.planner->new_memory->memories, index) : NULL;
 
     if (!memory)
         memory = add_memory(dev, index);
     if (!memory || !bytes || offset > UINT64_MAX / 2 || bytes > UINT64_MAX / 2)
         return REPLAY_CONTENTS_NEW;
-    return !use(dev->planner->new_memory, memory, offset, offset + bytes) ? REPLAY_CONTENTS_USED
-           : memory->zeroed                                               ? REPLAY_CONTENTS_ZERO
-                                                                          : REPLAY_CONTENTS_NEW;
+    return !use(dev->memory.planner->new_memory, memory, offset, offset + bytes) ? REPLAY_CONTENTS_USED
+           : memory->zeroed                                                      ? REPLAY_CONTENTS_ZERO
+                                                                                 : REPLAY_CONTENTS_NEW;
 }
 
 bool replay_new_memory_is_zeroed(const struct replay_device *dev, uint64_t index)
 {
-    const struct replay_new_memory *records = dev->planner->new_memory;
+    const struct replay_new_memory *records = dev->memory.planner->new_memory;
     const struct memory *memory = records ? lap_map_get(&records->memories, index) : NULL;
 
     return memory && memory->zeroed;
@@ -201,7 +201,7 @@ bool replay_new_memory_is_zeroed(const struct replay_device *dev, uint64_t index
 bool replay_new_memory_is_stale(const struct replay *r, const struct replay_device *dev,
                                 enum replay_memory_contents contents)
 {
-    if (contents == REPLAY_CONTENTS_USED || dev->zeroes_memory)
+    if (contents == REPLAY_CONTENTS_USED || dev->memory.zeroed)
         return false;
     /* A CPU device takes memory from this process: freed memory comes back with its old contents. */
     return contents == REPLAY_CONTENTS_ZERO ||

@@ -91,7 +91,7 @@ static enum lap_status allocate_ring(struct replay *r, struct replay_device *dev
                 replay_memory_allocate_own(dev, types[i], needs.requirements.size, &staging->memory, &staging->host);
     if (status != LAP_OK)
         return status;
-    dev->planner->stats.own_bytes += needs.requirements.size;
+    dev->memory.planner->stats.own_bytes += needs.requirements.size;
     return replay_result(r, dev->vk.BindBufferMemory(dev->live, staging->buffer, staging->memory, 0));
 }
 
@@ -121,7 +121,7 @@ static enum lap_status need_staging(struct replay *r, struct replay_device *dev)
 {
     struct replay_staging *staging;
 
-    if (dev->planner->staging)
+    if (dev->memory.planner->staging)
         return LAP_OK;
     if (!dev->queues.main)
         return replay_fail(r, "the device has no queue for copies");
@@ -129,7 +129,7 @@ static enum lap_status need_staging(struct replay *r, struct replay_device *dev)
     if (!staging)
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
     staging->number = staging->group = 1;
-    dev->planner->staging = staging;
+    dev->memory.planner->staging = staging;
     return LAP_OK;
 }
 
@@ -137,9 +137,9 @@ static enum lap_status need_ring(struct replay *r, struct replay_device *dev)
 {
     enum lap_status status = need_staging(r, dev);
 
-    if (status != LAP_OK || dev->planner->staging->buffer)
+    if (status != LAP_OK || dev->memory.planner->staging->buffer)
         return status;
-    status = create_ring(r, dev, dev->planner->staging);
+    status = create_ring(r, dev, dev->memory.planner->staging);
     if (status != LAP_OK)
         replay_staging_destroy(dev);
     return status;
@@ -160,7 +160,7 @@ static void destroy_batches(struct replay_device *dev, struct batch *batch)
 
 void replay_staging_destroy(struct replay_device *dev)
 {
-    struct replay_staging *staging = dev->planner->staging;
+    struct replay_staging *staging = dev->memory.planner->staging;
 
     if (!staging)
         return;
@@ -174,12 +174,12 @@ void replay_staging_destroy(struct replay_device *dev)
     free(staging->fresh.list);
     free(staging->images.list);
     free(staging);
-    dev->planner->staging = NULL;
+    dev->memory.planner->staging = NULL;
 }
 
 struct replay_staging_stats replay_staging_stats(const struct replay_device *dev)
 {
-    const struct replay_staging *staging = dev->planner->staging;
+    const struct replay_staging *staging = dev->memory.planner->staging;
     return staging ? staging->stats : (struct replay_staging_stats){0};
 }
 
@@ -189,7 +189,7 @@ struct replay_staging_stats replay_staging_stats(const struct replay_device *dev
  * theirs. */
 static void retire(struct replay_device *dev, struct batch *batch)
 {
-    struct replay_staging *staging = dev->planner->staging;
+    struct replay_staging *staging = dev->memory.planner->staging;
     struct batch **at = &staging->first, *previous = NULL;
 
     while (*at != batch) {
@@ -213,7 +213,7 @@ static enum lap_status wait_batch(struct replay *r, struct replay_device *dev, s
     VkResult result = dev->vk.GetFenceStatus(dev->live, batch->fence);
 
     if (result == VK_NOT_READY && limit_ns) {
-        dev->planner->staging->stats.waits++;
+        dev->memory.planner->staging->stats.waits++;
         result = dev->vk.WaitForFences(dev->live, 1, &batch->fence, VK_TRUE, limit_ns);
     }
     if (result == VK_TIMEOUT || result == VK_NOT_READY)
@@ -269,7 +269,7 @@ static enum lap_status create_batch(struct replay *r, struct replay_device *dev,
 static enum lap_status take_batch(struct replay *r, struct replay_device *dev, uint32_t family,
                                   struct batch **out_batch)
 {
-    for (struct batch **at = &dev->planner->staging->idle; *at; at = &(*at)->next) {
+    for (struct batch **at = &dev->memory.planner->staging->idle; *at; at = &(*at)->next) {
         struct batch *batch = *at;
         if (batch->family != family)
             continue;
@@ -292,7 +292,7 @@ static void barrier(const struct replay_device *dev, VkCommandBuffer commands, V
 /* Consecutive copies of a group into the same buffer become one command. */
 static enum lap_status record_copies(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands)
 {
-    const struct replay_staging *staging = dev->planner->staging;
+    const struct replay_staging *staging = dev->memory.planner->staging;
     const struct copies *copies = &staging->copies;
     VkBufferCopy *regions = malloc((copies->count ? copies->count : 1) * sizeof *regions);
     uint64_t group = 0;
@@ -341,7 +341,7 @@ static int by_place(const void *left, const void *right)
 /* Fills of new memory may run in any order, before all copies. Adjacent and overlapping ranges become one fill. */
 static void record_fresh(const struct replay_device *dev, VkCommandBuffer commands)
 {
-    const struct copies *fresh = &dev->planner->staging->fresh;
+    const struct copies *fresh = &dev->memory.planner->staging->fresh;
 
     if (!fresh->count)
         return;
@@ -362,7 +362,7 @@ static void record_fresh(const struct replay_device *dev, VkCommandBuffer comman
 static enum lap_status record(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands)
 {
     const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-    const struct replay_staging *staging = dev->planner->staging;
+    const struct replay_staging *staging = dev->memory.planner->staging;
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                       .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
     enum lap_status status = replay_result(r, dev->vk.BeginCommandBuffer(commands, &begin));
@@ -382,7 +382,7 @@ static enum lap_status record(struct replay *r, const struct replay_device *dev,
 
 static enum lap_status hand_over(struct replay *r, struct replay_device *dev, const struct replay_queue *queue)
 {
-    struct replay_staging *staging = dev->planner->staging;
+    struct replay_staging *staging = dev->memory.planner->staging;
     VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1};
     struct batch *batch = NULL;
     enum lap_status status = take_batch(r, dev, queue->family, &batch);
@@ -417,8 +417,8 @@ static enum lap_status retire_finished(struct replay *r, struct replay_device *d
 {
     enum lap_status status = LAP_OK;
 
-    while (status == LAP_OK && dev->planner->staging->first)
-        status = wait_batch(r, dev, dev->planner->staging->first, 0);
+    while (status == LAP_OK && dev->memory.planner->staging->first)
+        status = wait_batch(r, dev, dev->memory.planner->staging->first, 0);
     return status == LAP_AGAIN ? LAP_OK : status;
 }
 
@@ -426,7 +426,7 @@ static enum lap_status retire_finished(struct replay *r, struct replay_device *d
 static enum lap_status reserve(struct replay *r, struct replay_device *dev, VkDeviceSize bytes,
                                VkDeviceSize *out_offset)
 {
-    struct replay_staging *staging = dev->planner->staging;
+    struct replay_staging *staging = dev->memory.planner->staging;
     VkDeviceSize left = staging->bytes - staging->head % staging->bytes, skip = left < bytes ? left : 0;
     enum lap_status status = LAP_OK;
 
@@ -458,7 +458,7 @@ static enum lap_status need_room(struct replay *r, struct copies *copies)
 static enum lap_status add_copy(struct replay *r, struct replay_device *dev, struct replay_staged *staged,
                                 const struct copy *what)
 {
-    struct replay_staging *staging = dev->planner->staging;
+    struct replay_staging *staging = dev->memory.planner->staging;
     enum lap_status status = need_room(r, &staging->copies);
     struct copy copy = *what;
 
@@ -488,7 +488,7 @@ static enum lap_status add_copy(struct replay *r, struct replay_device *dev, str
 static enum lap_status stage_bytes(struct replay *r, struct replay_device *dev, struct replay_staged *staged,
                                    VkBuffer buffer, VkDeviceSize offset, const uint8_t *data, size_t bytes)
 {
-    struct replay_staging *staging = dev->planner->staging;
+    struct replay_staging *staging = dev->memory.planner->staging;
     enum lap_status status = LAP_OK;
 
     while (status == LAP_OK && bytes) {
@@ -531,10 +531,10 @@ enum lap_status replay_staging_zero_new(struct replay *r, struct replay_device *
     struct replay_staging *staging;
 
     if (status == LAP_OK)
-        status = need_room(r, &dev->planner->staging->fresh);
+        status = need_room(r, &dev->memory.planner->staging->fresh);
     if (status != LAP_OK)
         return status;
-    staging = dev->planner->staging;
+    staging = dev->memory.planner->staging;
     staging->fresh.list[staging->fresh.count++] =
         (struct copy){.buffer = buffer, .to = offset, .bytes = bytes, .fill = true};
     staged->batch = staging->number;
@@ -548,7 +548,7 @@ enum lap_status replay_staging_zero_new(struct replay *r, struct replay_device *
 static enum lap_status add_step(struct replay *r, struct replay_device *dev, struct replay_staged *to,
                                 struct replay_staged *from, const struct replay_image_step *step)
 {
-    struct replay_staging *staging = dev->planner->staging;
+    struct replay_staging *staging = dev->memory.planner->staging;
     struct replay_image_steps *images = &staging->images;
 
     if (!lap_array_grow(&images->list, sizeof *images->list, &images->capacity, images->count + 1))
@@ -567,7 +567,7 @@ enum lap_status replay_staging_image_limit(struct replay *r, struct replay_devic
 {
     enum lap_status status = need_ring(r, dev);
 
-    *out_bytes = status == LAP_OK ? dev->planner->staging->bytes / 4 : 0;
+    *out_bytes = status == LAP_OK ? dev->memory.planner->staging->bytes / 4 : 0;
     return status;
 }
 
@@ -592,7 +592,7 @@ enum lap_status replay_staging_image_write(struct replay *r, struct replay_devic
 
     if (status != LAP_OK)
         return status;
-    staging = dev->planner->staging;
+    staging = dev->memory.planner->staging;
     if (bytes + alignment > staging->bytes)
         return replay_fail(r, "%zu bytes of texels don't fit into %" PRIu64, bytes, (uint64_t)staging->bytes);
     status = reserve(r, dev, bytes + alignment, &offset);
@@ -606,8 +606,8 @@ enum lap_status replay_staging_image_write(struct replay *r, struct replay_devic
 
 void replay_staging_order(struct replay_device *dev)
 {
-    if (dev->planner->staging)
-        dev->planner->staging->group++;
+    if (dev->memory.planner->staging)
+        dev->memory.planner->staging->group++;
 }
 
 /* ---- submission ---- */
@@ -626,10 +626,11 @@ static const struct replay_queue *queue_for(const struct replay_device *dev, VkQ
     const VkQueueFlags work = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
     const struct replay_queue *queue = replay_queue_find(dev, live);
 
-    if (dev->planner->staging->images.count) /* of any aspect and extent */
+    if (dev->memory.planner->staging->images.count) /* of any aspect and extent */
         return dev->queues.main;
     /* Before Vulkan 1.1, transfer-only queues do not support vkCmdFillBuffer. */
-    if (queue && (queue->flags & work || (queue->flags & VK_QUEUE_TRANSFER_BIT && !has_fills(dev->planner->staging))))
+    if (queue &&
+        (queue->flags & work || (queue->flags & VK_QUEUE_TRANSFER_BIT && !has_fills(dev->memory.planner->staging))))
         return queue;
     return dev->queues.main;
 }
@@ -637,7 +638,7 @@ static const struct replay_queue *queue_for(const struct replay_device *dev, VkQ
 /* Queues run independently, so the host waits for the batches on other queues. */
 static enum lap_status wait_for_other_queues(struct replay *r, struct replay_device *dev, VkQueue queue)
 {
-    struct replay_staging *staging = dev->planner->staging;
+    struct replay_staging *staging = dev->memory.planner->staging;
     enum lap_status status = LAP_OK;
 
     for (struct batch *batch = staging->first, *next; batch && status == LAP_OK; batch = next) {
@@ -650,7 +651,7 @@ static enum lap_status wait_for_other_queues(struct replay *r, struct replay_dev
 
 enum lap_status replay_staging_flush(struct replay *r, struct replay_device *dev, VkQueue queue)
 {
-    struct replay_staging *staging = dev->planner ? dev->planner->staging : NULL;
+    struct replay_staging *staging = dev->memory.planner ? dev->memory.planner->staging : NULL;
     const struct replay_queue *copies_on;
     enum lap_status status;
 
@@ -673,7 +674,7 @@ static enum lap_status finish_all(struct replay *r, struct replay_device *dev)
 {
     enum lap_status status = replay_staging_flush(r, dev, dev->queues.main ? dev->queues.main->live : VK_NULL_HANDLE);
 
-    for (struct batch *batch = dev->planner->staging->first, *next; batch && status == LAP_OK; batch = next) {
+    for (struct batch *batch = dev->memory.planner->staging->first, *next; batch && status == LAP_OK; batch = next) {
         next = batch->next;
         status = wait_for_batch(r, dev, batch);
     }
@@ -682,7 +683,7 @@ static enum lap_status finish_all(struct replay *r, struct replay_device *dev)
 
 enum lap_status replay_staging_finish(struct replay *r, struct replay_device *dev)
 {
-    struct replay_staging *staging = dev->planner ? dev->planner->staging : NULL;
+    struct replay_staging *staging = dev->memory.planner ? dev->memory.planner->staging : NULL;
     enum lap_status status = LAP_OK;
 
     if (!staging || (staging->failed == LAP_OK && !staging->first && !has_gathered(staging)))
@@ -701,9 +702,9 @@ bool replay_staging_is_settled_by(uint32_t command)
 
 enum lap_status replay_staging_before(struct replay *r, struct replay_device *dev, uint32_t command, const void *args)
 {
-    bool staged = dev->planner && dev->planner->staging;
+    bool staged = dev->memory.planner && dev->memory.planner->staging;
 
-    if (!dev->planner)
+    if (!dev->memory.planner)
         return LAP_OK;
     switch (command) {
     case GEN_vkQueueSubmit:
@@ -729,7 +730,7 @@ static void drop(const struct copies *copies, VkBuffer buffer)
 
 void replay_staging_settle(struct replay *r, struct replay_device *dev, struct replay_staged *staged, VkBuffer buffer)
 {
-    struct replay_staging *staging = dev->planner ? dev->planner->staging : NULL;
+    struct replay_staging *staging = dev->memory.planner ? dev->memory.planner->staging : NULL;
     enum lap_status status;
 
     if (!staging || !staged->batch)
@@ -761,7 +762,7 @@ static bool is_copied_from(const struct replay_image_steps *steps, VkImage image
 void replay_staging_settle_image(struct replay *r, struct replay_device *dev, struct replay_staged *staged,
                                  VkImage image)
 {
-    struct replay_staging *staging = dev->planner ? dev->planner->staging : NULL;
+    struct replay_staging *staging = dev->memory.planner ? dev->memory.planner->staging : NULL;
 
     if (!staging || !staged->batch)
         return;

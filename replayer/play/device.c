@@ -162,7 +162,7 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
         r->source.layouts[1] = (struct lap_dec_layout){VK_IMAGE_LAYOUT_SHARED_PRESENT_KHR, VK_IMAGE_LAYOUT_GENERAL};
     replay_stages_choose(r, &info);
     replay_address_begin(dev, &info);
-    dev->zeroes_memory = zeroes_memory(&info);
+    dev->memory.zeroed = zeroes_memory(&info);
     replay_shading_rate_begin(dev, &info);
     dev->has_acceleration = has_acceleration(&info);
     gen_load_device_dispatch(&dev->vk, get, dev->live,

@@ -208,7 +208,7 @@ static void note_device(struct replay *r, const struct replay_device *dev)
 {
     struct device *device;
 
-    if (!dev->planner)
+    if (!dev->memory.planner)
         return;
     device = take(dev);
     r->measure->failed |= !device;

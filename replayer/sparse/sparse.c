@@ -17,12 +17,12 @@ static enum lap_status no_memory(struct replay *r)
 
 static struct replay_sparse_device *device_of(struct replay_device *dev)
 {
-    if (!dev->sparse) {
-        dev->sparse = calloc(1, sizeof *dev->sparse);
-        if (dev->sparse)
-            lap_map_init(&dev->sparse->memories);
+    if (!dev->memory.sparse) {
+        dev->memory.sparse = calloc(1, sizeof *dev->memory.sparse);
+        if (dev->memory.sparse)
+            lap_map_init(&dev->memory.sparse->memories);
     }
-    return dev->sparse;
+    return dev->memory.sparse;
 }
 
 static void give_runs(struct replay *r, struct replay_sparse *sparse)
@@ -47,7 +47,7 @@ enum lap_status replay_sparse_count(struct replay *r, struct replay_sparse *spar
 
 static void destroy_memory(struct replay *r, struct replay_device *dev, struct replay_sparse_memory *memory)
 {
-    for (struct replay_sparse *object = dev->sparse->objects; object; object = object->next)
+    for (struct replay_sparse *object = dev->memory.sparse->objects; object; object = object->next)
         if (object->pages.count) {
             replay_sparse_pages_drop(&object->pages, memory);
             give_runs(r, object);
@@ -73,12 +73,12 @@ void replay_sparse_finish(struct replay *r, struct replay_device *dev)
 {
     struct visit visit = {r, dev};
 
-    if (!dev->sparse)
+    if (!dev->memory.sparse)
         return;
-    lap_map_each(&dev->sparse->memories, visit_memory, &visit);
-    lap_map_finish(&dev->sparse->memories);
-    free(dev->sparse);
-    dev->sparse = NULL;
+    lap_map_each(&dev->memory.sparse->memories, visit_memory, &visit);
+    lap_map_finish(&dev->memory.sparse->memories);
+    free(dev->memory.sparse);
+    dev->memory.sparse = NULL;
 }
 
 /* ---- objects ---- */
@@ -228,7 +228,8 @@ enum lap_status replay_lapilliSparseMemory(struct replay *r, struct replay_devic
 
 uint64_t replay_sparse_memory_order(const struct replay_device *dev, uint64_t index)
 {
-    const struct replay_sparse_memory *memory = dev->sparse ? lap_map_get(&dev->sparse->memories, index) : NULL;
+    const struct replay_sparse_memory *memory =
+        dev->memory.sparse ? lap_map_get(&dev->memory.sparse->memories, index) : NULL;
     return memory ? memory->order : 0;
 }
 
@@ -236,7 +237,8 @@ enum lap_status replay_lapilliFreeSparseMemory(struct replay *r, struct replay_d
                                                struct gen_args_lapilliFreeSparseMemory *args)
 {
     uint64_t index = gen_u64_VkDeviceMemory(args->memory);
-    struct replay_sparse_memory *memory = dev->sparse ? lap_map_remove(&dev->sparse->memories, index) : NULL;
+    struct replay_sparse_memory *memory =
+        dev->memory.sparse ? lap_map_remove(&dev->memory.sparse->memories, index) : NULL;
 
     if (!memory)
         return replay_fail(r, "VkDeviceMemory:%" PRIu64 " is freed and was not described", index);

@@ -332,7 +332,7 @@ enum lap_status replay_QueueWaitIdle(struct replay *r, struct replay_device *dev
     if (status == LAP_OK)
         status = replay_wait_queue(r, dev, args->queue, "what was submitted to a queue");
     /* A fence does not cover sparse binds. */
-    return status == LAP_OK && dev->sparse ? replay_result(r, dev->vk.QueueWaitIdle(args->queue)) : status;
+    return status == LAP_OK && dev->memory.sparse ? replay_result(r, dev->vk.QueueWaitIdle(args->queue)) : status;
 }
 
 enum lap_status replay_DeviceWaitIdle(struct replay *r, struct replay_device *dev,

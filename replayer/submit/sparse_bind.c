@@ -31,7 +31,7 @@ static enum lap_status find_memory(const struct binding *b, struct replay_sparse
     *out_memory = NULL;
     if (!number)
         return LAP_OK;
-    memory = b->dev->sparse ? lap_map_get(&b->dev->sparse->memories, number) : NULL;
+    memory = b->dev->memory.sparse ? lap_map_get(&b->dev->memory.sparse->memories, number) : NULL;
     if (!memory)
         return replay_fail(b->r, "VkDeviceMemory:%" PRIu64 " is bound and was not described", number);
     if (!sparse->apart && !takes(sparse, memory)) {

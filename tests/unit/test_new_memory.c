@@ -11,7 +11,7 @@
 UNIT_TEST(bytes_are_new_until_an_object_has_them)
 {
     struct replay_memory_planner planner = {0};
-    struct replay_device dev = {.planner = &planner};
+    struct replay_device dev = {.memory.planner = &planner};
 
     CHECK_EQ_INT(replay_new_memory_bind(&dev, 1, 0, 100), REPLAY_CONTENTS_NEW);
     CHECK_EQ_INT(replay_new_memory_bind(&dev, 1, 0, 100), REPLAY_CONTENTS_USED);
@@ -36,7 +36,7 @@ UNIT_TEST(random_binds_are_as_a_map_of_bytes_has_them)
 {
     static bool used[BYTES];
     struct replay_memory_planner planner = {0};
-    struct replay_device dev = {.planner = &planner};
+    struct replay_device dev = {.memory.planner = &planner};
     uint32_t state = 7;
 
     for (unsigned i = 0; i < 3000; i++) {
@@ -84,7 +84,7 @@ UNIT_TEST(as_much_is_zeroed_as_may_hold_something)
     CHECK_EQ_U64(replay_new_memory_bytes(&r, &dev, &place, used), 0);
     CHECK_EQ_U64(replay_new_memory_bytes(&r, &dev, &place, fresh), 1000);
     /* The device zeroes what it hands out. */
-    dev.zeroes_memory = true;
+    dev.memory.zeroed = true;
     CHECK_EQ_U64(replay_new_memory_bytes(&r, &dev, &place, fresh), 300);
     CHECK_EQ_U64(replay_new_memory_bytes(&r, &dev, &place, zero), 300);
     r.options.leave_new_memory = true;
@@ -92,7 +92,7 @@ UNIT_TEST(as_much_is_zeroed_as_may_hold_something)
     place.not_zeroed = true; /* but for memory that has its address again */
     CHECK_EQ_U64(replay_new_memory_bytes(&r, &dev, &place, zero), 1000);
     place.not_zeroed = false;
-    r.options.leave_new_memory = dev.zeroes_memory = false;
+    r.options.leave_new_memory = dev.memory.zeroed = false;
     place.type = 1;
     CHECK_EQ_U64(replay_new_memory_bytes(&r, &dev, &place, fresh), 0);
     place.type = 2;

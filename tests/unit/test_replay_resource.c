@@ -269,7 +269,7 @@ UNIT_TEST(spans_are_flushed_once_by_atoms)
     buffer = create_buffer(&u, 1, 1000, HOST);
     place = &replay_buffer_of(&u.r, buffer, NULL)->place;
     place->coherent = false;
-    u.dev.planner->atom = 64;
+    u.dev.memory.planner->atom = 64;
     u.dev.vk.FlushMappedMemoryRanges = note_flush;
     u.dev.vk.InvalidateMappedMemoryRanges = note_flush;
     CHECK_EQ_INT(update_spans(&u, buffer, 3, &near, 12, data), LAP_OK);

@@ -122,11 +122,11 @@ static struct replay_sparse *make_sparse(struct scene *s)
     CHECK(sparse != NULL);
     sparse->needs.requirements = (VkMemoryRequirements){BYTES, BYTES, 1};
     sparse->blocks.bytes = sparse->blocks.alignment = BYTES;
-    sparse->next = s->dev.sparse->objects;
-    sparse->previous = &s->dev.sparse->objects;
+    sparse->next = s->dev.memory.sparse->objects;
+    sparse->previous = &s->dev.memory.sparse->objects;
     if (sparse->next)
         sparse->next->previous = &sparse->next;
-    return s->dev.sparse->objects = sparse;
+    return s->dev.memory.sparse->objects = sparse;
 }
 
 static void make_buffer(struct scene *s, uint64_t index)
@@ -151,7 +151,7 @@ static void make_memory(struct scene *s, uint64_t index)
     struct replay_sparse_memory *memory;
 
     CHECK_EQ_INT(replay_lapilliSparseMemory(&s->r, &s->dev, &args), LAP_OK);
-    memory = lap_map_get(&s->dev.sparse->memories, index);
+    memory = lap_map_get(&s->dev.memory.sparse->memories, index);
     memory->place.memory = gen_VkDeviceMemory(0x300 + index);
     memory->place.bytes = BYTES;
 }
@@ -159,7 +159,7 @@ static void make_memory(struct scene *s, uint64_t index)
 static void free_memory(struct scene *s, uint64_t index)
 {
     struct gen_args_lapilliFreeSparseMemory args = {.memory = gen_VkDeviceMemory(index)};
-    struct replay_sparse_memory *memory = lap_map_get(&s->dev.sparse->memories, index);
+    struct replay_sparse_memory *memory = lap_map_get(&s->dev.memory.sparse->memories, index);
 
     memory->place = (struct replay_memory_place){0};
     CHECK_EQ_INT(replay_lapilliFreeSparseMemory(&s->r, &s->dev, &args), LAP_OK);
@@ -189,7 +189,7 @@ static void make_objects(struct scene *s)
     struct gen_args_vkCreateSemaphore create = {.pCreateInfo = &info, .pSemaphore = &semaphore};
     struct replay_image *apart;
 
-    s->dev.planner = &s->planner;
+    s->dev.memory.planner = &s->planner;
     s->dev.vk = (struct gen_device_dispatch){.CreateSemaphore = create_semaphore,
                                              .DestroySemaphore = destroy_semaphore,
                                              .SignalSemaphore = signal_semaphore,
@@ -255,7 +255,7 @@ static enum lap_status signal_until(struct scene *s, uint64_t batch)
 static void finish(struct scene *s)
 {
     for (uint64_t i = 1; i <= OBJECTS; i++)
-        if (lap_map_get(&s->dev.sparse->memories, i))
+        if (lap_map_get(&s->dev.memory.sparse->memories, i))
             free_memory(s, i);
     replay_submits_end(&s->dev);
     replay_objects_destroy_left(&s->r, &s->dev);
