@@ -164,8 +164,8 @@ static uint64_t translate_address(void *user, uint64_t recorded)
     struct replay_device *dev = current_device(user);
     uint64_t live = recorded;
 
-    if (dev && dev->translates_addresses && replay_address_to_live(&dev->addresses->space, recorded, &live))
-        dev->addresses->counts.arguments += live != recorded;
+    if (dev && dev->addresses.translated && replay_address_to_live(&dev->addresses.known->space, recorded, &live))
+        dev->addresses.known->counts.arguments += live != recorded;
     return live;
 }
 
@@ -184,11 +184,11 @@ static const void *translate_words(void *user, enum lap_words what, struct lap_a
                                    size_t bytes)
 {
     struct replay_device *dev = current_device(user);
-    struct replay_addresses *addresses = dev ? dev->addresses : NULL;
+    struct replay_addresses *addresses = dev ? dev->addresses.known : NULL;
     uint64_t count;
     void *copy;
 
-    if (!addresses || !dev->translates_addresses)
+    if (!addresses || !dev->addresses.translated)
         return data;
     look_for_lost_words(addresses, what == LAP_WORDS_UPDATED ? "vkCmdUpdateBuffer" : "an inline uniform block", data,
                         bytes);
@@ -230,8 +230,8 @@ void replay_address_prepare(struct replay *r, struct replay_device *dev, const V
                         : khr && khr->bufferDeviceAddress ? &khr->bufferDeviceAddressCaptureReplay
                                                           : NULL;
 
-    dev->preserved.possible = feature && !r->options.translate_addresses && has_feature(dev);
-    if (dev->preserved.possible)
+    dev->addresses.preserved.possible = feature && !r->options.translate_addresses && has_feature(dev);
+    if (dev->addresses.preserved.possible)
         *feature = VK_TRUE;
 }
 
@@ -244,8 +244,8 @@ void replay_address_begin(struct replay_device *dev, const VkDeviceCreateInfo *i
     const VkPhysicalDeviceBufferDeviceAddressFeaturesEXT *ext =
         lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT);
 
-    dev->has_address_memory = (core && core->bufferDeviceAddress) || (khr && khr->bufferDeviceAddress);
-    dev->has_addresses = dev->has_address_memory || (ext && ext->bufferDeviceAddress);
+    dev->addresses.need_memory = (core && core->bufferDeviceAddress) || (khr && khr->bufferDeviceAddress);
+    dev->addresses.enabled = dev->addresses.need_memory || (ext && ext->bufferDeviceAddress);
 }
 
 static enum lap_status begin(struct replay *r, struct replay_device *dev)
@@ -262,13 +262,13 @@ static enum lap_status begin(struct replay *r, struct replay_device *dev)
     addresses->dev = dev;
     addresses->words.addresses = &addresses->space;
     addresses->words.access = (struct replay_address_words_access){read_words, write_words, addresses};
-    dev->addresses = addresses;
+    dev->addresses.known = addresses;
     return LAP_OK;
 }
 
 static void begin_translating(struct replay *r, struct replay_device *dev)
 {
-    dev->translates_addresses = true;
+    dev->addresses.translated = true;
     r->source.address = translate_address;
     r->source.words = translate_words;
 }
@@ -317,19 +317,19 @@ enum lap_status replay_GetBufferDeviceAddress(struct replay *r, struct replay_de
         return replay_invalid(r, "the address of a buffer that is not alive");
     if (is_settled(record, args->result))
         return LAP_OK;
-    if (!dev->has_addresses) /* with --force: shaders would read other memory */
+    if (!dev->addresses.enabled) /* with --force: shaders would read other memory */
         return replay_refuse(r, "the program follows device addresses, and this device has none");
     if (!dev->vk.GetBufferDeviceAddress)
         return replay_missing(r, GEN_vkGetBufferDeviceAddress);
     live = dev->vk.GetBufferDeviceAddress(dev->live, args->pInfo);
     if (!live)
         return replay_refuse(r, "VkBuffer:%" PRIu64 " has no address in this replay", index);
-    status = dev->addresses ? LAP_OK : begin(r, dev);
+    status = dev->addresses.known ? LAP_OK : begin(r, dev);
     if (status == LAP_OK)
         status = need_record(r, args->pInfo->buffer, record);
     if (status != LAP_OK)
         return status;
-    addresses = dev->addresses;
+    addresses = dev->addresses.known;
     if (record->addresses->range) {
         replay_address_end(&addresses->space, record->addresses->range);
         record->addresses->range = NULL;
@@ -340,7 +340,7 @@ enum lap_status replay_GetBufferDeviceAddress(struct replay *r, struct replay_de
         lap_upper_halves_add(&addresses->halves, args->result);
         addresses->counts.buffers++;
         addresses->counts.preserved += live == args->result;
-        if (live != args->result && !dev->translates_addresses)
+        if (live != args->result && !dev->addresses.translated)
             begin_translating(r, dev);
         note_renewed(addresses, record->addresses->range);
         status = replay_address_words_renew(&addresses->words, record->addresses->range);
@@ -352,11 +352,11 @@ enum lap_status replay_address_structure(struct replay *r, struct replay_device 
                                          uint64_t live, struct replay_address_range **range)
 {
     struct replay_addresses *addresses;
-    enum lap_status status = dev->addresses ? LAP_OK : begin(r, dev);
+    enum lap_status status = dev->addresses.known ? LAP_OK : begin(r, dev);
 
     if (status != LAP_OK)
         return status;
-    addresses = dev->addresses;
+    addresses = dev->addresses.known;
     if (*range)
         replay_address_end(&addresses->space, *range);
     *range = NULL;
@@ -364,7 +364,7 @@ enum lap_status replay_address_structure(struct replay *r, struct replay_device 
     if (status == LAP_OK) {
         lap_upper_halves_add(&addresses->halves, recorded);
         addresses->counts.structures++;
-        if (live != recorded && !dev->translates_addresses)
+        if (live != recorded && !dev->addresses.translated)
             begin_translating(r, dev);
         note_renewed(addresses, *range);
         status = replay_address_words_renew(&addresses->words, *range);
@@ -374,7 +374,7 @@ enum lap_status replay_address_structure(struct replay *r, struct replay_device 
 
 void replay_address_structure_end(struct replay_device *dev, struct replay_address_range *range)
 {
-    replay_address_end(&dev->addresses->space, range);
+    replay_address_end(&dev->addresses.known->space, range);
 }
 
 void replay_address_forget(struct replay_device *dev, struct replay_buffer *record)
@@ -384,8 +384,8 @@ void replay_address_forget(struct replay_device *dev, struct replay_buffer *reco
     if (!buffer)
         return;
     if (buffer->range)
-        replay_address_end(&dev->addresses->space, buffer->range);
-    replay_address_words_finish(&dev->addresses->words, &buffer->words);
+        replay_address_end(&dev->addresses.known->space, buffer->range);
+    replay_address_words_finish(&dev->addresses.known->words, &buffer->words);
     for (uint64_t i = 0; buffer->pages && i < page_count(buffer); i++)
         free(buffer->pages[i]);
     free(buffer->pages);
@@ -401,7 +401,8 @@ enum lap_status replay_address_update(struct replay *r, struct replay_device *de
     enum lap_status status = need_record(r, buffer, record);
 
     if (status == LAP_OK)
-        status = replay_address_words_update(&dev->addresses->words, &record->addresses->words, offset, data, bytes);
+        status =
+            replay_address_words_update(&dev->addresses.known->words, &record->addresses->words, offset, data, bytes);
     return status < 0 ? replay_place(r, status) : status;
 }
 
@@ -443,12 +444,12 @@ static void translate_constant(void *user, const struct lap_constant_word *word)
 
 enum lap_status replay_address_constants(struct replay *r, struct replay_device *dev, const VkSpecializationInfo *info)
 {
-    struct constants constants = {r, dev->addresses, info, NULL, false};
-    struct lap_address_view view = view_of(dev->addresses);
+    struct constants constants = {r, dev->addresses.known, info, NULL, false};
+    struct lap_address_view view = view_of(dev->addresses.known);
     struct lap_untranslated lost;
 
-    if (!dev->addresses->warned_lost && lap_untranslated_in_constants(&view, info, &lost))
-        say_lost(dev->addresses, "specialization constants", &lost);
+    if (!dev->addresses.known->warned_lost && lap_untranslated_in_constants(&view, info, &lost))
+        say_lost(dev->addresses.known, "specialization constants", &lost);
     if (!lap_constants_visit(info, fit_constant, translate_constant, &constants) || constants.failed)
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory for addresses in constants"));
     if (constants.copy)
@@ -458,13 +459,13 @@ enum lap_status replay_address_constants(struct replay *r, struct replay_device 
 
 void replay_address_commands_begin(struct replay_device *dev)
 {
-    replay_halves_clear(dev->addresses->split);
+    replay_halves_clear(dev->addresses.known->split);
 }
 
 enum lap_status replay_address_command(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                        void *args)
 {
-    struct replay_addresses *addresses = dev->addresses;
+    struct replay_addresses *addresses = dev->addresses.known;
     struct lap_address_view view = view_of(addresses);
     struct lap_untranslated lost;
     enum lap_status status;
@@ -481,14 +482,14 @@ enum lap_status replay_address_command(struct replay *r, struct replay_device *d
 
 void replay_address_restore(struct replay_device *dev, void *data, size_t bytes)
 {
-    dev->addresses->counts.checked += replay_address_replace_live(&dev->addresses->space, data, bytes);
+    dev->addresses.known->counts.checked += replay_address_replace_live(&dev->addresses.known->space, data, bytes);
 }
 
 /* ---- for other forms of data ---- */
 
 bool replay_address_renewed(const struct replay_device *dev, VkDeviceAddress *out_begin, VkDeviceAddress *out_end)
 {
-    struct replay_addresses *addresses = dev->addresses;
+    struct replay_addresses *addresses = dev->addresses.known;
 
     if (!addresses || addresses->renewed_begin >= addresses->renewed_end)
         return false;
@@ -500,27 +501,29 @@ bool replay_address_renewed(const struct replay_device *dev, VkDeviceAddress *ou
 
 VkDeviceAddress replay_address_end_of(const struct replay_device *dev, VkDeviceAddress live)
 {
-    return dev->addresses ? replay_address_live_end(&dev->addresses->space, live) : 0;
+    return dev->addresses.known ? replay_address_live_end(&dev->addresses.known->space, live) : 0;
 }
 
 VkDeviceAddress replay_address_recorded_of(const struct replay_device *dev, VkDeviceAddress live)
 {
     uint64_t recorded = live;
 
-    return dev->addresses && replay_address_to_recorded(&dev->addresses->space, live, &recorded) ? recorded : live;
+    return dev->addresses.known && replay_address_to_recorded(&dev->addresses.known->space, live, &recorded) ? recorded
+                                                                                                             : live;
 }
 
 VkDeviceAddress replay_address_live_of(const struct replay_device *dev, VkDeviceAddress recorded)
 {
     uint64_t live = recorded;
 
-    return dev->addresses && replay_address_to_live(&dev->addresses->space, recorded, &live) ? live : recorded;
+    return dev->addresses.known && replay_address_to_live(&dev->addresses.known->space, recorded, &live) ? live
+                                                                                                         : recorded;
 }
 
 void replay_address_words(const struct replay_device *dev, void *data, size_t bytes)
 {
-    if (dev->translates_addresses)
-        (void)replay_address_replace_recorded(&dev->addresses->space, data, bytes);
+    if (dev->addresses.translated)
+        (void)replay_address_replace_recorded(&dev->addresses.known->space, data, bytes);
 }
 
 /* ---- statistics ---- */
@@ -529,18 +532,18 @@ struct replay_address_counts replay_address_counts(const struct replay_device *d
 {
     struct replay_address_counts counts = {0};
 
-    if (!dev->addresses)
+    if (!dev->addresses.known)
         return counts;
-    counts = dev->addresses->counts;
-    counts.updated = dev->addresses->words.updated;
-    counts.renewed = dev->addresses->words.renewed;
+    counts = dev->addresses.known->counts;
+    counts.updated = dev->addresses.known->words.updated;
+    counts.renewed = dev->addresses.known->words.renewed;
     return counts;
 }
 
 /* Explains why addresses changed although the driver is the recorded one. */
 static void say_what_moved(struct replay *r, const struct replay_device *dev, uint64_t moved)
 {
-    const struct replay_preserved_address_counts *counts = &dev->preserved.counts;
+    const struct replay_preserved_address_counts *counts = &dev->addresses.preserved.counts;
 
     lap_log(r->log, LAP_LOG_INFO,
             "the addresses of %" PRIu64 " buffers are others though the driver is the recorded one: it created %" PRIu64
@@ -555,13 +558,13 @@ void replay_address_finish(struct replay *r, struct replay_device *dev)
     char as_recorded[64] = "", structures[64] = "";
 
     replay_address_memory_finish(dev);
-    if (!dev->addresses)
+    if (!dev->addresses.known)
         return;
-    if (dev->preserved.active)
+    if (dev->addresses.preserved.active)
         snprintf(as_recorded, sizeof as_recorded, ", %" PRIu64 " of them as recorded", counts.preserved);
     if (counts.structures)
         snprintf(structures, sizeof structures, ", and of %" PRIu64 " acceleration structures", counts.structures);
-    if (dev->preserved.active && counts.preserved < counts.buffers)
+    if (dev->addresses.preserved.active && counts.preserved < counts.buffers)
         say_what_moved(r, dev, counts.buffers - counts.preserved);
     lap_log(r->log, LAP_LOG_INFO,
             "addresses of %" PRIu64 " buffers%s%s; translated: %" PRIu64 " in memory, %" PRIu64 " there again, %" PRIu64
@@ -569,10 +572,10 @@ void replay_address_finish(struct replay *r, struct replay_device *dev)
             " in specialization constants, %" PRIu64 " in arguments, %" PRIu64 " back for --verify",
             counts.buffers, as_recorded, structures, counts.updated, counts.renewed, counts.pushed, counts.inlined,
             counts.uniform, counts.constants, counts.arguments, counts.checked);
-    replay_address_word_space_finish(&dev->addresses->words);
-    replay_address_space_finish(&dev->addresses->space);
-    replay_halves_destroy(dev->addresses->split);
-    free(dev->addresses);
-    dev->addresses = NULL;
-    dev->translates_addresses = false;
+    replay_address_word_space_finish(&dev->addresses.known->words);
+    replay_address_space_finish(&dev->addresses.known->space);
+    replay_halves_destroy(dev->addresses.known->split);
+    free(dev->addresses.known);
+    dev->addresses.known = NULL;
+    dev->addresses.translated = false;
 }

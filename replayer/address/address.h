@@ -47,20 +47,20 @@ enum lap_status replay_address_structure(struct replay *r, struct replay_device 
 /* Call it before a structure with a range is destroyed. */
 void replay_address_structure_end(struct replay_device *dev, struct replay_address_range *range);
 
-/* With dev->translates_addresses: the same as replay_buffer_write, with addresses translated. */
+/* With dev->addresses.translated: the same as replay_buffer_write, with addresses translated. */
 enum lap_status replay_address_update(struct replay *r, struct replay_device *dev, VkBuffer buffer,
                                       struct replay_buffer *record, VkDeviceSize offset, const void *data,
                                       size_t bytes) LAP_MUST_CHECK;
-/* With dev->translates_addresses: replaces addresses in specialization constants of a decoded structure: constants
+/* With dev->addresses.translated: replaces addresses in specialization constants of a decoded structure: constants
  * of 8 bytes, and two adjacent ones of 4 bytes. info may be NULL. */
 enum lap_status replay_address_constants(struct replay *r, struct replay_device *dev,
                                          const VkSpecializationInfo *info) LAP_MUST_CHECK;
-/* With dev->translates_addresses: translates push constants (halves.h). Call them before a command buffer's first
+/* With dev->addresses.translated: translates push constants (halves.h). Call them before a command buffer's first
  * command, and before each command. */
 void replay_address_commands_begin(struct replay_device *dev);
 enum lap_status replay_address_command(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                        void *args) LAP_MUST_CHECK;
-/* With dev->translates_addresses: replaces this device's addresses in a copy of memory by the recorded ones. `data`
+/* With dev->addresses.translated: replaces this device's addresses in a copy of memory by the recorded ones. `data`
  * comes from a multiple of 4 in the buffer. */
 void replay_address_restore(struct replay_device *dev, void *data, size_t bytes);
 /* For data of other forms than words in memory. All of them also for devices without addresses. renewed: whether there

@@ -51,7 +51,7 @@ enum lap_status replay_lapilliCaptureDevice(struct replay *r, struct replay_devi
                                             struct gen_args_lapilliCaptureDevice *args)
 {
     dev->is_recorded_driver = replay_address_is_recorded_driver(dev, args);
-    dev->preserved.active = dev->preserved.possible && dev->is_recorded_driver;
+    dev->addresses.preserved.active = dev->addresses.preserved.possible && dev->is_recorded_driver;
     return LAP_OK;
 }
 
@@ -59,7 +59,7 @@ enum lap_status replay_lapilliCaptureDevice(struct replay *r, struct replay_devi
 
 static struct replay_address_memory *find(const struct replay_device *dev, uint64_t index)
 {
-    struct lap_tree_node *node = index ? lap_tree_first(dev->preserved.memories, index, index + 1) : NULL;
+    struct lap_tree_node *node = index ? lap_tree_first(dev->addresses.preserved.memories, index, index + 1) : NULL;
     return node ? OF_NODE(node) : NULL;
 }
 
@@ -69,7 +69,7 @@ enum lap_status replay_lapilliCaptureMemory(struct replay *r, struct replay_devi
     uint64_t index = gen_u64_VkDeviceMemory(args->memory);
     struct replay_address_memory *memory = find(dev, index);
 
-    if (!dev->preserved.active || !index || index == UINT64_MAX || (memory && memory->live))
+    if (!dev->addresses.preserved.active || !index || index == UINT64_MAX || (memory && memory->live))
         return LAP_OK;
     if (!memory) {
         memory = calloc(1, sizeof *memory);
@@ -77,9 +77,9 @@ enum lap_status replay_lapilliCaptureMemory(struct replay *r, struct replay_devi
             return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory for a memory"));
         memory->node.begin = index;
         memory->node.end = index + 1;
-        memory->node.order = ++dev->preserved.order;
+        memory->node.order = ++dev->addresses.preserved.order;
         memory->listed = true;
-        lap_tree_insert(&dev->preserved.memories, &memory->node);
+        lap_tree_insert(&dev->addresses.preserved.memories, &memory->node);
     }
     memory->bytes = args->size;
     memory->type = args->memoryTypeIndex;
@@ -93,10 +93,10 @@ static void end(struct replay_device *dev, struct replay_address_memory *memory)
     if (memory->live) {
         replay_memory_release(dev, memory->type, memory->live, memory->bytes);
         if (memory->listed)
-            dev->preserved.allocated_bytes -= memory->bytes;
+            dev->addresses.preserved.allocated_bytes -= memory->bytes;
     }
     if (memory->listed)
-        lap_tree_remove(&dev->preserved.memories, &memory->node);
+        lap_tree_remove(&dev->addresses.preserved.memories, &memory->node);
     free(memory);
 }
 
@@ -110,8 +110,8 @@ static void leave(struct replay_device *dev, struct replay_memory_holder *holder
 
 void replay_address_memory_finish(struct replay_device *dev)
 {
-    while (dev->preserved.memories)
-        end(dev, OF_NODE(dev->preserved.memories));
+    while (dev->addresses.preserved.memories)
+        end(dev, OF_NODE(dev->addresses.preserved.memories));
 }
 
 /* A driver has the same requirements for the same buffer, but the trace may be invalid. */
@@ -161,7 +161,7 @@ static void take_place(struct replay_device *dev, struct replay_address_memory *
 static enum lap_status place_again(struct replay *r, struct replay_device *dev, uint64_t index, VkDeviceSize offset,
                                    const struct replay_memory_needs *needs, struct replay_memory_place *out_place)
 {
-    struct replay_preserved_addresses *preserved = &dev->preserved;
+    struct replay_preserved_addresses *preserved = &dev->addresses.preserved;
     struct replay_address_memory *memory = find(dev, index);
     enum lap_status status;
 

@@ -104,7 +104,7 @@ static enum lap_status play_all(struct replay *r, struct playing *p)
             replay_reference_check_executes(r, p->recorded->commands);
             replay_push_descriptors_clear(p->recorded->dev);
         }
-        if (status == LAP_OK && __builtin_expect(p->recorded->dev->translates_addresses, 0))
+        if (status == LAP_OK && __builtin_expect(p->recorded->dev->addresses.translated, 0))
             status = replay_address_command(r, p->recorded->dev, p->recorded->commands, args.bytes);
         if (status == LAP_OK)
             status = play_one(r, p, &before, &args);
@@ -129,7 +129,7 @@ static enum lap_status begin(struct replay *r, struct playing *p)
         p->rays.commands = p->recorded->commands;
         replay_ray_tracing_reuse(dev, p->recorded->commands);
     }
-    if (dev->translates_addresses)
+    if (dev->addresses.translated)
         replay_address_commands_begin(dev);
     replay_command_events_begin(r, dev, p->recorded->commands);
     lap_block_init(&p->block, p->recorded->data, p->recorded->bytes, gen_u64_VkCommandBuffer(p->recorded->commands),

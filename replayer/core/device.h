@@ -76,6 +76,15 @@ struct replay_device_memory {
     bool zeroed;                           /* it begins as zeroes: VK_EXT_zero_initialize_device_memory */
 };
 
+/* Addresses of its buffers: address.h. */
+struct replay_device_addresses {
+    struct replay_addresses *known;              /* address.c; NULL until the program asks for an address */
+    bool enabled;                                /* a feature is enabled with which buffers have them */
+    bool need_memory;                            /* and it wants memory that is allocated for them */
+    bool translated;                             /* some buffer's address was not the recorded one */
+    struct replay_preserved_addresses preserved; /* captured_memory.h: addresses that stay as recorded */
+};
+
 struct replay_device {
     VkDevice live;
     uint64_t index;
@@ -88,13 +97,9 @@ struct replay_device {
     struct replay_shown *shown; /* shown.h; NULL: the driver looks at no descriptor that shaders don't use */
     bool busy;                  /* submission.h: work may be under way, or destructions are deferred */
     struct replay_acquired_images *acquired_images; /* NULL until an image is acquired behind a present */
-    struct replay_addresses *addresses;             /* address.c; NULL until the program asks for an address */
-    bool has_addresses;                             /* a feature is enabled with which buffers have them */
-    bool has_address_memory;                        /* and it wants memory that is allocated for them */
-    bool translates_addresses;                      /* some buffer's address was not the recorded one */
-    struct replay_preserved_addresses preserved;    /* captured_memory.h: addresses that stay as recorded */
-    struct replay_spirv_target *spirv;              /* the device's capabilities for shaders */
-    uint32_t allowances; /* gen_replay.h: parameters that may be null by an enabled feature */
+    struct replay_device_addresses addresses;
+    struct replay_spirv_target *spirv; /* the device's capabilities for shaders */
+    uint32_t allowances;               /* gen_replay.h: parameters that may be null by an enabled feature */
     /* swapchain.c: the image of a virtual swapchain; NULL until there is one. */
     enum lap_status (*swapchain_image)(struct replay *r, struct replay_device *dev, VkSwapchainKHR swapchain,
                                        uint32_t image_index, VkImage *out_image);

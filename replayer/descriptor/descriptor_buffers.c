@@ -30,7 +30,7 @@ enum lap_status replay_descriptor_buffers_create(struct replay *r, struct replay
     if (!buffers && !replay_heaps_wanted(dev, info))
         return LAP_OK;
     /* A program that has the feature and no addresses can't bind a buffer: a call that does so is missing here. */
-    if (!dev->has_addresses || !dev->vk.GetBufferDeviceAddress)
+    if (!dev->addresses.enabled || !dev->vk.GetBufferDeviceAddress)
         return LAP_OK;
     d = calloc(1, sizeof *d);
     if (!d)

@@ -22,7 +22,7 @@ static inline VkMemoryPropertyFlags replay_memory_type_flags(const struct replay
  * in a shared block may need either. */
 static inline VkMemoryAllocateFlags replay_memory_usual_flags(const struct replay_device *dev)
 {
-    return (dev->has_address_memory ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0) |
+    return (dev->addresses.need_memory ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0) |
            (dev->memory.zeroed ? REPLAY_ALLOCATE_ZERO_INITIALIZE : 0);
 }
 

@@ -242,7 +242,7 @@ static enum lap_status look_at_call(struct examine *e, void *args)
         status = refuse(e, REPLAY_AREA_DEVICE, "descriptor heaps", replay_lapilliDescriptorHeaps(e->r, dev, args));
     else if (e->r->at.command == GEN_lapilliCaptureDevice) {
         dev->is_recorded_driver = replay_address_is_recorded_driver(dev, args);
-        e->keeps_addresses = dev->preserved.possible && dev->is_recorded_driver;
+        e->keeps_addresses = dev->addresses.preserved.possible && dev->is_recorded_driver;
     } else if (e->r->at.command == GEN_vkCmdCopyAccelerationStructureToMemoryKHR ||
                e->r->at.command == GEN_vkCmdCopyMemoryToAccelerationStructureKHR ||
                e->r->at.command == GEN_vkCmdCopyMicromapToMemoryEXT ||

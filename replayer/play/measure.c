@@ -200,7 +200,7 @@ static struct device *take(const struct replay_device *dev)
     device->stats = replay_memory_stats(dev);
     device->staging = replay_staging_stats(dev);
     device->addresses = replay_address_counts(dev);
-    device->preserved = dev->preserved.counts;
+    device->preserved = dev->addresses.preserved.counts;
     return device;
 }
 

@@ -31,7 +31,7 @@ enum lap_status replay_ray_tracing_buffer_make(struct replay *r, struct replay_d
     enum lap_status status;
 
     *out = (struct replay_ray_tracing_buffer){0};
-    if (!dev->has_addresses || !dev->vk.GetBufferDeviceAddress)
+    if (!dev->addresses.enabled || !dev->vk.GetBufferDeviceAddress)
         return replay_refuse(r, "binding tables are to be copied on a device without buffer addresses");
     status = replay_objects_reserve(r, 1);
     if (status != LAP_OK)

@@ -40,7 +40,7 @@ static VkResult create(struct replay_device *dev, VkBufferCreateInfo *info, VkBu
     if (dev->descriptors)
         info->usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     replay_share_buffer(dev, info);
-    if (!dev->has_addresses)
+    if (!dev->addresses.enabled)
         info->usage &= ~(VkBufferUsageFlags)VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
 #ifdef VK_KHR_maintenance5
     VkBufferUsageFlags2CreateInfoKHR *usage2 = (VkBufferUsageFlags2CreateInfoKHR *)(uintptr_t)lap_chain_find(
@@ -48,8 +48,9 @@ static VkResult create(struct replay_device *dev, VkBufferCreateInfo *info, VkBu
     if (usage2 && dev->descriptors)
         usage2->usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     if (usage2) /* it overrides VkBufferCreateInfo::usage */
-        usage2->usage = (usage2->usage | ADDED_USAGE) &
-                        ~(dev->has_addresses ? 0 : (VkBufferUsageFlags2KHR)VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+        usage2->usage =
+            (usage2->usage | ADDED_USAGE) &
+            ~(dev->addresses.enabled ? 0 : (VkBufferUsageFlags2KHR)VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
 #endif
     return dev->vk.CreateBuffer(dev->live, info, NULL, out_buffer);
 }
@@ -67,12 +68,12 @@ VkResult replay_buffer_create(struct replay_device *dev, VkBufferCreateInfo *inf
 static bool wants_its_address(struct replay *r, struct replay_device *dev, uint64_t index,
                               const VkBufferCreateInfo *info)
 {
-    if (!dev->preserved.active || !(info->flags & VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT) ||
+    if (!dev->addresses.preserved.active || !(info->flags & VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT) ||
         !lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO))
         return false;
     if (!replay_aliases_find(r->analysis.aliases, GEN_HANDLE_VkBuffer, index, 0))
         return true;
-    dev->preserved.counts.aliased++;
+    dev->addresses.preserved.counts.aliased++;
     return false;
 }
 
@@ -88,9 +89,9 @@ static __attribute__((noinline)) bool create_at_address(struct replay *r, struct
         result = create(dev, &info, out_buffer);
     if (result >= 0)
         return true;
-    lap_log(r->log, dev->preserved.counts.refused_buffers ? LAP_LOG_DEBUG : LAP_LOG_INFO,
+    lap_log(r->log, dev->addresses.preserved.counts.refused_buffers ? LAP_LOG_DEBUG : LAP_LOG_INFO,
             "VkBuffer:%" PRIu64 " can't have its address again: %s", index, replay_result_name(result));
-    dev->preserved.counts.refused_buffers++;
+    dev->addresses.preserved.counts.refused_buffers++;
     return false;
 }
 

@@ -41,7 +41,7 @@ static enum lap_status does_not_fit(struct replay *r, const struct replay_buffer
 static enum lap_status write_range(struct replay *r, struct replay_device *dev, VkBuffer buffer,
                                    struct replay_buffer *record, VkDeviceSize offset, const void *data, size_t bytes)
 {
-    if (dev->translates_addresses)
+    if (dev->addresses.translated)
         return replay_address_update(r, dev, buffer, record, offset, data, bytes);
     return replay_buffer_write(r, dev, buffer, record, offset, data, bytes);
 }
@@ -101,7 +101,7 @@ enum lap_status replay_lapilliUpdateBufferSpans(struct replay *r, struct replay_
     if (status != LAP_OK || (args->spanCount == 0 && args->dataSize == 0))
         return status;
     status = place_spans(r, record, index, args, &spans);
-    if (status == LAP_OK && !dev->translates_addresses && !replay_sparse_has_pages(record) && record->place.host)
+    if (status == LAP_OK && !dev->addresses.translated && !replay_sparse_has_pages(record) && record->place.host)
         return replay_memory_place_write_spans(r, dev, &record->place, args->spanCount, spans);
     for (uint32_t i = 0; status == LAP_OK && i < args->spanCount; i++)
         if (spans[i].bytes)

@@ -347,7 +347,7 @@ enum lap_status replay_CreateGraphicsPipelines(struct replay *r, struct replay_d
         clear_cache_flags(&infos[i].flags, &infos[i].pNext);
         if (dev->stencils_differ)
             replay_format_stencil_pipeline(r, &infos[i]);
-        for (uint32_t j = 0; dev->translates_addresses && infos[i].pStages && j < infos[i].stageCount; j++) {
+        for (uint32_t j = 0; dev->addresses.translated && infos[i].pStages && j < infos[i].stageCount; j++) {
             status = replay_address_constants(r, dev, infos[i].pStages[j].pSpecializationInfo);
             if (status != LAP_OK)
                 return status;
@@ -392,7 +392,7 @@ enum lap_status replay_CreateComputePipelines(struct replay *r, struct replay_de
         clear_cache_flags(&infos[i].flags, &infos[i].pNext);
         if (lacks_layout(infos[i].layout, infos[i].pNext))
             return replay_absent(r, "layout");
-        if (dev->translates_addresses)
+        if (dev->addresses.translated)
             status = replay_address_constants(r, dev, infos[i].stage.pSpecializationInfo);
         if (status == LAP_OK)
             status = count_bare(r, dev, &infos[i].stage, 1, &bare);
@@ -474,7 +474,7 @@ static enum lap_status prepare_rays(struct replay *r, struct replay_device *dev,
         status = replay_ray_tracing_check(r, dev, info);
     if (status == LAP_OK)
         status = count_bare(r, dev, info->pStages, info->stageCount, &bare);
-    for (uint32_t i = 0; dev->translates_addresses && i < info->stageCount && status == LAP_OK; i++)
+    for (uint32_t i = 0; dev->addresses.translated && i < info->stageCount && status == LAP_OK; i++)
         status = replay_address_constants(r, dev, info->pStages[i].pSpecializationInfo);
     return status;
 }

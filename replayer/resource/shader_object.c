@@ -41,7 +41,7 @@ enum lap_status replay_CreateShadersEXT(struct replay *r, struct replay_device *
         if (!args->pShaders[i])
             continue;
         status = check(r, &infos[i]);
-        if (status == LAP_OK && dev->translates_addresses)
+        if (status == LAP_OK && dev->addresses.translated)
             status = replay_address_constants(r, dev, infos[i].pSpecializationInfo);
         if (status != LAP_OK)
             return status;

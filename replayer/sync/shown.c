@@ -119,7 +119,7 @@ bool replay_shown_keep(struct replay_device *dev, enum gen_handle_type type, uin
     struct object *object = objects && live ? lap_map_get(objects, live) : NULL;
 
     /* Another buffer is to get its address. */
-    if (!object || (type == GEN_HANDLE_VkBuffer && dev->preserved.active))
+    if (!object || (type == GEN_HANDLE_VkBuffer && dev->addresses.preserved.active))
         return false;
     object->ended++;
     return true;

@@ -90,17 +90,17 @@ static enum lap_status bytes_of(struct replay *r, struct replay_device *dev, VkB
 static enum lap_status read_piece(struct answer *a, struct replay_device *dev, VkBuffer buffer,
                                   const struct replay_buffer *record, uint64_t offset, uint64_t bytes)
 {
-    const uint64_t begin = dev->translates_addresses && offset ? offset - 4 : offset;
+    const uint64_t begin = dev->addresses.translated && offset ? offset - 4 : offset;
     uint64_t end = offset + bytes;
     struct replay *r = a->r;
     const void *data = NULL;
     enum lap_status status;
     uint8_t *copy;
 
-    if (dev->translates_addresses)
+    if (dev->addresses.translated)
         end = record->bytes - end < 8 ? record->bytes : end + 8;
     status = bytes_of(r, dev, buffer, record, begin, end - begin, &data);
-    if (status != LAP_OK || !dev->translates_addresses)
+    if (status != LAP_OK || !dev->addresses.translated)
         return status == LAP_OK ? add_bytes(a, data, bytes) : status;
     lap_arena_reset(&r->arena);
     copy = replay_scratch(r, end - begin, 1);

@@ -353,7 +353,7 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
     r->check->summary.checks++;
     lap_pixels_hash(data, (size_t)args->size, &low, &high);
     same = low == args->hashLow && high == args->hashHigh;
-    if (!same && dev->translates_addresses) {
+    if (!same && dev->addresses.translated) {
         status = read_recorded(r, dev, args, record, &data);
         if (status != LAP_OK)
             return status;

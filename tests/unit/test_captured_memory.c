@@ -67,8 +67,8 @@ static bool begin(struct unit_replay *u)
         return false;
     memset(&asked, 0, sizeof asked);
     refuses_memory = refuses_buffers = false;
-    u->dev.has_addresses = true;
-    u->dev.preserved.possible = u->dev.preserved.active = true;
+    u->dev.addresses.enabled = true;
+    u->dev.addresses.preserved.possible = u->dev.addresses.preserved.active = true;
     allocate_below = u->dev.vk.AllocateMemory;
     create_below = u->dev.vk.CreateBuffer;
     u->dev.vk.AllocateMemory = allocate;
@@ -80,8 +80,8 @@ static void end(struct unit_replay *u)
 {
     replay_objects_destroy_left(&u->r, &u->dev);
     replay_address_finish(&u->r, &u->dev);
-    CHECK_EQ_U64(u->dev.preserved.allocated_bytes, 0);
-    CHECK(!u->dev.preserved.memories);
+    CHECK_EQ_U64(u->dev.addresses.preserved.allocated_bytes, 0);
+    CHECK(!u->dev.addresses.preserved.memories);
     unit_replay_finish(u);
 }
 
@@ -165,8 +165,8 @@ UNIT_TEST(buffers_of_one_memory_lie_in_one_allocation_as_they_did)
     CHECK_EQ_U64(asked.count, 1);
     CHECK(a->memory == b->memory && a->offset == step && b->offset == 3 * step);
     CHECK_EQ_U64(replay_memory_stats(&u.dev).allocated_bytes, 4 * step);
-    CHECK_EQ_U64(u.dev.preserved.counts.memories, 1);
-    CHECK_EQ_U64(u.dev.preserved.counts.bytes, 4 * step);
+    CHECK_EQ_U64(u.dev.addresses.preserved.counts.memories, 1);
+    CHECK_EQ_U64(u.dev.addresses.preserved.counts.bytes, 4 * step);
     /* It lasts as long as one of them does. */
     destroy(&u, first);
     CHECK_EQ_U64(replay_memory_stats(&u.dev).allocations, 1);
@@ -198,15 +198,15 @@ UNIT_TEST(what_the_driver_refuses_lies_elsewhere)
     CHECK_EQ_U64(asked.address, 0); /* the flag, and no number */
     CHECK_EQ_U64(asked.count, 2);
     CHECK_EQ_U64(place->memory_bytes, requirements.size);
-    CHECK_EQ_U64(u.dev.preserved.counts.refused_memories, 1);
+    CHECK_EQ_U64(u.dev.addresses.preserved.counts.refused_memories, 1);
     refuses_buffers = true;
     buffer = create_buffer(&u, 2, 78);
-    CHECK_EQ_U64(u.dev.preserved.counts.refused_buffers, 1);
+    CHECK_EQ_U64(u.dev.addresses.preserved.counts.refused_buffers, 1);
     tell(&u, 6, 1 << 20, first_type(requirements.memoryTypeBits), VK_NULL_HANDLE);
     place = bind(&u, buffer, 6, 0);
     CHECK(!place->holder && asked.count == 2);
     buffer = create_buffer(&u, 3, 0); /* recorded without */
-    CHECK_EQ_U64(u.dev.preserved.counts.refused_buffers, 1);
+    CHECK_EQ_U64(u.dev.addresses.preserved.counts.refused_buffers, 1);
     CHECK(!bind(&u, buffer, 6, 0)->holder);
     end(&u);
 }
@@ -236,7 +236,7 @@ UNIT_TEST(a_trace_may_say_what_can_not_be)
             tell(&u, i + 5, wrong[i].bytes, type, wrong[i].dedicated ? other : VK_NULL_HANDLE);
         CHECK_EQ_U64(bind(&u, buffer, i + 5, wrong[i].offset)->offset, 0);
         CHECK_EQ_U64(asked.address, 0);
-        CHECK_EQ_U64(u.dev.preserved.counts.memories, 0);
+        CHECK_EQ_U64(u.dev.addresses.preserved.counts.memories, 0);
     }
     end(&u);
 }
@@ -259,18 +259,18 @@ UNIT_TEST(only_the_recorded_driver_keeps_addresses)
     args.driverLow = halves[0];
     args.driverHigh = halves[1];
     CHECK_EQ_INT(replay_lapilliCaptureDevice(&u.r, &u.dev, &args), LAP_OK);
-    CHECK(u.dev.preserved.active);
+    CHECK(u.dev.addresses.preserved.active);
     args.driverVersion++;
     CHECK_EQ_INT(replay_lapilliCaptureDevice(&u.r, &u.dev, &args), LAP_OK);
-    CHECK(!u.dev.preserved.active);
+    CHECK(!u.dev.addresses.preserved.active);
     args.driverVersion--;
     args.driverHigh ^= 1;
     CHECK_EQ_INT(replay_lapilliCaptureDevice(&u.r, &u.dev, &args), LAP_OK);
-    CHECK(!u.dev.preserved.active);
+    CHECK(!u.dev.addresses.preserved.active);
     args.driverHigh ^= 1;
-    u.dev.preserved.possible = false;
+    u.dev.addresses.preserved.possible = false;
     CHECK_EQ_INT(replay_lapilliCaptureDevice(&u.r, &u.dev, &args), LAP_OK);
-    CHECK(!u.dev.preserved.active);
+    CHECK(!u.dev.addresses.preserved.active);
     end(&u);
 }
 

@@ -28,7 +28,7 @@ static bool begin(struct unit_replay *u)
     if (!unit_replay_init(u, &options))
         return false;
     asked = 0;
-    u->dev.has_addresses = true; /* but memory is allocated as the unit's device allows it */
+    u->dev.addresses.enabled = true; /* but memory is allocated as the unit's device allows it */
     u->dev.vk.GetBufferDeviceAddress = give_address;
     CHECK_EQ_INT(replay_check_create(&u->r), LAP_OK);
     return true;
@@ -38,7 +38,7 @@ static void end(struct unit_replay *u)
 {
     replay_objects_destroy_left(&u->r, &u->dev);
     replay_address_finish(&u->r, &u->dev);
-    CHECK(!u->dev.addresses);
+    CHECK(!u->dev.addresses.known);
     replay_check_destroy(&u->r);
     unit_replay_finish(u);
 }
@@ -83,11 +83,11 @@ UNIT_TEST(nothing_is_translated_before_an_address_is_known)
     buffer = create_buffer(&u, 1, BYTES, HOST);
     update(&u, buffer, 8, 8, &address);
     CHECK_EQ_U64(word_at(&u, buffer, 8), address);
-    CHECK(!u.dev.addresses && !u.r.source.address && !u.r.source.words);
+    CHECK(!u.dev.addresses.known && !u.r.source.address && !u.r.source.words);
     CHECK_EQ_U64(replay_address_counts(&u.dev).buffers, 0);
-    u.dev.has_addresses = false; /* a replay by force, where there are none */
+    u.dev.addresses.enabled = false; /* a replay by force, where there are none */
     CHECK_EQ_INT(ask(&u, buffer, RECORDED, LIVE), LAP_ERROR_UNSUPPORTED);
-    CHECK(!u.dev.addresses);
+    CHECK(!u.dev.addresses.known);
     CHECK_EQ_U64(asked, 0);
     end(&u);
 }
@@ -244,13 +244,13 @@ UNIT_TEST(addresses_that_are_the_same_are_not_translated)
     buffer = create_buffer(&u, 1, BYTES, HOST);
     same = create_buffer(&u, 2, BYTES, HOST);
     CHECK_EQ_INT(ask(&u, same, RECORDED + BYTES, RECORDED + BYTES), LAP_OK);
-    CHECK(!u.dev.translates_addresses && !u.r.source.address && !u.r.source.words);
+    CHECK(!u.dev.addresses.translated && !u.r.source.address && !u.r.source.words);
     update(&u, buffer, 0, sizeof words, words);
     CHECK(!replay_buffer_of(&u.r, buffer, NULL)->addresses); /* nothing was looked at */
     /* The end of what moved is the begin of what did not, and names that. */
     other = create_buffer(&u, 3, BYTES, HOST);
     CHECK_EQ_INT(ask(&u, other, RECORDED, LIVE), LAP_OK);
-    CHECK(u.dev.translates_addresses && u.r.source.address && u.r.source.words);
+    CHECK(u.dev.addresses.translated && u.r.source.address && u.r.source.words);
     update(&u, buffer, 0, sizeof words, words);
     CHECK_EQ_U64(word_at(&u, buffer, 0), LIVE + 16);
     CHECK_EQ_U64(word_at(&u, buffer, 8), RECORDED + BYTES);
