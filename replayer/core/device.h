@@ -85,6 +85,14 @@ struct replay_device_addresses {
     struct replay_preserved_addresses preserved; /* captured_memory.h: addresses that stay as recorded */
 };
 
+struct replay_device_present {
+    bool enabled;                            /* VK_KHR_swapchain: PRESENT_SRC_KHR layouts are known */
+    struct replay_acquired_images *acquired; /* NULL until an image is acquired behind a present */
+    /* swapchain.c: the image of a virtual swapchain; NULL until there is one. */
+    enum lap_status (*swapchain_image)(struct replay *r, struct replay_device *dev, VkSwapchainKHR swapchain,
+                                       uint32_t image_index, VkImage *out_image);
+};
+
 struct replay_device {
     VkDevice live;
     uint64_t index;
@@ -96,22 +104,18 @@ struct replay_device {
     struct replay_device_queues queues;
     struct replay_shown *shown; /* shown.h; NULL: the driver looks at no descriptor that shaders don't use */
     bool busy;                  /* submission.h: work may be under way, or destructions are deferred */
-    struct replay_acquired_images *acquired_images; /* NULL until an image is acquired behind a present */
+    struct replay_device_present present;
     struct replay_device_addresses addresses;
-    struct replay_spirv_target *spirv; /* the device's capabilities for shaders */
-    uint32_t allowances;               /* gen_replay.h: parameters that may be null by an enabled feature */
-    /* swapchain.c: the image of a virtual swapchain; NULL until there is one. */
-    enum lap_status (*swapchain_image)(struct replay *r, struct replay_device *dev, VkSwapchainKHR swapchain,
-                                       uint32_t image_index, VkImage *out_image);
-    bool has_swapchain;                             /* VK_KHR_swapchain is enabled: PRESENT_SRC_KHR layouts are known */
-    bool has_profiling_lock;                        /* query_pool.c; so are the next two */
-    bool substitutes_queries;                       /* there is, or was, a pool in the next map */
-    struct lap_map substituted_queries;             /* live pools of timestamps; values mean nothing */
-    bool takes_chained_code;                        /* stages may have their code in the chain, without a module */
-    bool nested_command_buffers;                    /* secondary command buffers may execute others */
-    const struct replay_formats *formats;           /* the replay's */
-    bool stencils_differ;                           /* a format with depth substitutes stencil alone: stencil_only.h */
-    struct replay_build_scratch *build_scratch;     /* build_scratch.h; NULL until an acceleration structure is built */
+    struct replay_spirv_target *spirv;          /* the device's capabilities for shaders */
+    uint32_t allowances;                        /* gen_replay.h: parameters that may be null by an enabled feature */
+    bool has_profiling_lock;                    /* query_pool.c; so are the next two */
+    bool substitutes_queries;                   /* there is, or was, a pool in the next map */
+    struct lap_map substituted_queries;         /* live pools of timestamps; values mean nothing */
+    bool takes_chained_code;                    /* stages may have their code in the chain, without a module */
+    bool nested_command_buffers;                /* secondary command buffers may execute others */
+    const struct replay_formats *formats;       /* the replay's */
+    bool stencils_differ;                       /* a format with depth substitutes stencil alone: stencil_only.h */
+    struct replay_build_scratch *build_scratch; /* build_scratch.h; NULL until an acceleration structure is built */
     struct replay_kept_structures *kept_structures; /* structure.c; NULL: none */
     bool has_acceleration;                          /* acceleration structures are enabled: blocks may build some */
     bool is_other_gpu;                              /* known to have another name than the recorded one */

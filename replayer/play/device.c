@@ -151,12 +151,12 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
     if (result < 0)
         return replay_result(r, result);
     dev->allowances = gen_allowances_of(&info);
-    dev->has_swapchain = names(&info, VK_KHR_SWAPCHAIN_EXTENSION_NAME);
+    dev->present.enabled = names(&info, VK_KHR_SWAPCHAIN_EXTENSION_NAME);
     dev->separate_depth_stencil = separates_depth_and_stencil(&info);
     dev->takes_chained_code = takes_chained_code(&info);
     dev->nested_command_buffers = names(&info, "VK_EXT_nested_command_buffer");
     /* Presented images are plain images in a replay. Their layouts are valid on every device. */
-    if (!dev->has_swapchain && names(recorded, VK_KHR_SWAPCHAIN_EXTENSION_NAME))
+    if (!dev->present.enabled && names(recorded, VK_KHR_SWAPCHAIN_EXTENSION_NAME))
         r->source.layouts[0] = (struct lap_dec_layout){VK_IMAGE_LAYOUT_PRESENT_SRC_KHR, VK_IMAGE_LAYOUT_GENERAL};
     if (names(recorded, VK_KHR_SHARED_PRESENTABLE_IMAGE_EXTENSION_NAME))
         r->source.layouts[1] = (struct lap_dec_layout){VK_IMAGE_LAYOUT_SHARED_PRESENT_KHR, VK_IMAGE_LAYOUT_GENERAL};

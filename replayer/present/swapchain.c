@@ -216,7 +216,7 @@ static enum lap_status create_swapchain(struct replay *r, struct replay_device *
         return status;
     }
     object->record = swapchain;
-    dev->swapchain_image = swapchain_image;
+    dev->present.swapchain_image = swapchain_image;
     return LAP_OK;
 }
 

@@ -53,7 +53,7 @@ void replay_displays_disconnect(struct replay_displays *displays)
 
 static bool can_copy(const struct replay_device *dev)
 {
-    return dev->has_swapchain && dev->queues.main && (dev->queues.main->flags & VK_QUEUE_GRAPHICS_BIT);
+    return dev->present.enabled && dev->queues.main && (dev->queues.main->flags & VK_QUEUE_GRAPHICS_BIT);
 }
 
 bool replay_window_possible(const struct replay *r, const struct replay_device *dev)

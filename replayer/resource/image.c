@@ -180,8 +180,9 @@ static enum lap_status bind_to_swapchain(struct replay *r, struct replay_device 
     enum lap_status status;
     VkImage real;
 
-    status = dev->swapchain_image ? dev->swapchain_image(r, dev, args->swapchain, args->swapchainImageIndex, &real)
-                                  : replay_invalid(r, "a swapchain that is not alive");
+    status = dev->present.swapchain_image
+                 ? dev->present.swapchain_image(r, dev, args->swapchain, args->swapchainImageIndex, &real)
+                 : replay_invalid(r, "a swapchain that is not alive");
     if (status != LAP_OK)
         return status;
     replay_object_remove(r, GEN_HANDLE_VkImage, index);

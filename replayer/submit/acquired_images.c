@@ -21,12 +21,12 @@ struct replay_acquired_images {
 
 static uint32_t signal_count(const struct replay_device *dev)
 {
-    return dev->acquired_images ? dev->acquired_images->count : 0;
+    return dev->present.acquired ? dev->present.acquired->count : 0;
 }
 
 static void remove_at(struct replay_device *dev, uint32_t at)
 {
-    struct replay_acquired_images *acquired = dev->acquired_images;
+    struct replay_acquired_images *acquired = dev->present.acquired;
 
     acquired->count--;
     memmove(&acquired->signals[at], &acquired->signals[at + 1], (acquired->count - at) * sizeof *acquired->signals);
@@ -34,7 +34,7 @@ static void remove_at(struct replay_device *dev, uint32_t at)
 
 static enum lap_status signal_at(struct replay *r, struct replay_device *dev, uint32_t at)
 {
-    const struct signal signal = dev->acquired_images->signals[at];
+    const struct signal signal = dev->present.acquired->signals[at];
     const VkSubmitInfo submit = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .signalSemaphoreCount = 1, .pSignalSemaphores = &signal.semaphore};
 
@@ -47,7 +47,7 @@ static uint32_t find(const struct replay_device *dev, VkSemaphore semaphore)
 {
     uint32_t at = 0;
 
-    while (at < signal_count(dev) && dev->acquired_images->signals[at].semaphore != semaphore)
+    while (at < signal_count(dev) && dev->present.acquired->signals[at].semaphore != semaphore)
         at++;
     return at;
 }
@@ -79,21 +79,21 @@ enum lap_status replay_acquired_images_signal_later(struct replay *r, struct rep
     enum lap_status status =
         replay_acquired_images_signal(r, dev, 1, &semaphore); /* the program acquires with it again */
 
-    if (!dev->acquired_images)
-        dev->acquired_images = calloc(1, sizeof *dev->acquired_images);
-    if (!dev->acquired_images)
+    if (!dev->present.acquired)
+        dev->present.acquired = calloc(1, sizeof *dev->present.acquired);
+    if (!dev->present.acquired)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for an acquired image");
     if (status == LAP_OK && signal_count(dev) == REPLAY_ACQUIRED_MOST)
         status = signal_at(r, dev, 0);
     if (status == LAP_OK)
-        dev->acquired_images->signals[dev->acquired_images->count++] = (struct signal){semaphore, queue->live};
+        dev->present.acquired->signals[dev->present.acquired->count++] = (struct signal){semaphore, queue->live};
     return status;
 }
 
 void replay_acquired_images_finish(struct replay_device *dev)
 {
-    free(dev->acquired_images);
-    dev->acquired_images = NULL;
+    free(dev->present.acquired);
+    dev->present.acquired = NULL;
 }
 
 /* ---- waits ---- */
@@ -104,7 +104,7 @@ static enum lap_status take(struct replay *r, struct replay_device *dev, VkQueue
 {
     uint32_t at = find(dev, semaphore);
 
-    *out_needless = at < signal_count(dev) && dev->acquired_images->signals[at].queue == queue;
+    *out_needless = at < signal_count(dev) && dev->present.acquired->signals[at].queue == queue;
     if (*out_needless)
         remove_at(dev, at);
     return !*out_needless && at < signal_count(dev) ? signal_at(r, dev, at) : LAP_OK;
@@ -180,7 +180,7 @@ static enum lap_status signal_queue(struct replay *r, struct replay_device *dev,
     enum lap_status status = LAP_OK;
 
     for (uint32_t at = 0; at < signal_count(dev) && status == LAP_OK;) {
-        if (dev->acquired_images->signals[at].queue == queue)
+        if (dev->present.acquired->signals[at].queue == queue)
             status = signal_at(r, dev, at);
         else
             at++;

@@ -60,7 +60,7 @@ static bool unit_replay_init(struct unit_replay *u, const struct replay_options 
     u->dev.vk = u->gpu.vk;
     u->dev.queues.all = u->dev.queues.main = &u->queue;
     u->dev.queues.count = 1;
-    u->dev.has_swapchain = u->gpu.has_swapchain;
+    u->dev.present.enabled = u->gpu.has_swapchain;
     CHECK_EQ_INT(replay_memory_planner_create(&u->r, &u->dev), LAP_OK);
     return true;
 }

@@ -71,7 +71,7 @@ static bool scene_init(struct scene *s, const struct replay_options *options)
     memset(s, 0, sizeof *s);
     if (!unit_replay_init(&s->u, options))
         return false;
-    if (!s->u.dev.has_swapchain) {
+    if (!s->u.dev.present.enabled) {
         unit_replay_finish(&s->u);
         return false;
     }
