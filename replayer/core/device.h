@@ -93,6 +93,13 @@ struct replay_device_present {
                                        uint32_t image_index, VkImage *out_image);
 };
 
+/* query_pool.c. */
+struct replay_device_queries {
+    bool has_lock;              /* the profiling lock */
+    bool any_substituted;       /* there is, or was, a pool in the next map */
+    struct lap_map substituted; /* live pools of timestamps; values mean nothing */
+};
+
 struct replay_device {
     VkDevice live;
     uint64_t index;
@@ -106,16 +113,14 @@ struct replay_device {
     bool busy;                  /* submission.h: work may be under way, or destructions are deferred */
     struct replay_device_present present;
     struct replay_device_addresses addresses;
-    struct replay_spirv_target *spirv;          /* the device's capabilities for shaders */
-    uint32_t allowances;                        /* gen_replay.h: parameters that may be null by an enabled feature */
-    bool has_profiling_lock;                    /* query_pool.c; so are the next two */
-    bool substitutes_queries;                   /* there is, or was, a pool in the next map */
-    struct lap_map substituted_queries;         /* live pools of timestamps; values mean nothing */
-    bool takes_chained_code;                    /* stages may have their code in the chain, without a module */
-    bool nested_command_buffers;                /* secondary command buffers may execute others */
-    const struct replay_formats *formats;       /* the replay's */
-    bool stencils_differ;                       /* a format with depth substitutes stencil alone: stencil_only.h */
-    struct replay_build_scratch *build_scratch; /* build_scratch.h; NULL until an acceleration structure is built */
+    struct replay_spirv_target *spirv; /* the device's capabilities for shaders */
+    uint32_t allowances;               /* gen_replay.h: parameters that may be null by an enabled feature */
+    struct replay_device_queries queries;
+    bool takes_chained_code;                        /* stages may have their code in the chain, without a module */
+    bool nested_command_buffers;                    /* secondary command buffers may execute others */
+    const struct replay_formats *formats;           /* the replay's */
+    bool stencils_differ;                           /* a format with depth substitutes stencil alone: stencil_only.h */
+    struct replay_build_scratch *build_scratch;     /* build_scratch.h; NULL until an acceleration structure is built */
     struct replay_kept_structures *kept_structures; /* structure.c; NULL: none */
     bool has_acceleration;                          /* acceleration structures are enabled: blocks may build some */
     bool is_other_gpu;                              /* known to have another name than the recorded one */

@@ -32,16 +32,16 @@ static bool has_counters(struct replay *r, struct replay_device *dev, VkQueryTyp
     if (type != VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR || !dev->vk.AcquireProfilingLockKHR ||
         !dev->vk.ReleaseProfilingLockKHR || !replay_gpu_is_recorded(r, dev->instance))
         return false;
-    if (!dev->has_profiling_lock)
-        dev->has_profiling_lock = dev->vk.AcquireProfilingLockKHR(dev->live, &info) == VK_SUCCESS;
-    return dev->has_profiling_lock;
+    if (!dev->queries.has_lock)
+        dev->queries.has_lock = dev->vk.AcquireProfilingLockKHR(dev->live, &info) == VK_SUCCESS;
+    return dev->queries.has_lock;
 }
 
 static enum lap_status substitute(struct replay *r, const struct replay_device *dev, VkQueryPoolCreateInfo *info)
 {
     if (!dev->instance->properties.limits.timestampComputeAndGraphics)
         return replay_refuse(r, "performance queries of another driver, and the GPU has no timestamps in their place");
-    if (!dev->substitutes_queries)
+    if (!dev->queries.any_substituted)
         lap_log(r->log, LAP_LOG_WARNING,
                 "performance queries have counters of the recorded driver alone: they are played as timestamps");
     info->pNext = NULL;
@@ -66,19 +66,19 @@ enum lap_status replay_CreateQueryPool(struct replay *r, struct replay_device *d
     result = dev->vk.CreateQueryPool(dev->live, &info, NULL, &live);
     if (result < 0)
         return replay_result(r, result);
-    if (other && lap_map_put(&dev->substituted_queries, gen_u64_VkQueryPool(live), dev, NULL) != LAP_OK) {
+    if (other && lap_map_put(&dev->queries.substituted, gen_u64_VkQueryPool(live), dev, NULL) != LAP_OK) {
         dev->vk.DestroyQueryPool(dev->live, live, NULL);
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for a query pool");
     }
-    dev->substitutes_queries |= other;
+    dev->queries.any_substituted |= other;
     return gen_keep_VkQueryPool(r, dev, args->pQueryPool, &live, 1);
 }
 
 enum lap_status replay_end_VkQueryPool(struct replay *r, struct replay_device *dev, uint64_t index,
                                        struct replay_object *object)
 {
-    if (dev->substitutes_queries)
-        lap_map_remove(&dev->substituted_queries, object->live);
+    if (dev->queries.any_substituted)
+        lap_map_remove(&dev->queries.substituted, object->live);
     if (__builtin_expect(dev->busy, 0))
         replay_deferred_destroy_handle(dev, GEN_HANDLE_VkQueryPool, object->live);
     else
@@ -89,18 +89,18 @@ enum lap_status replay_end_VkQueryPool(struct replay *r, struct replay_device *d
 
 void replay_query_pools_finish(struct replay_device *dev)
 {
-    if (dev->has_profiling_lock)
+    if (dev->queries.has_lock)
         dev->vk.ReleaseProfilingLockKHR(dev->live);
-    dev->has_profiling_lock = false;
-    lap_map_finish(&dev->substituted_queries);
+    dev->queries.has_lock = false;
+    lap_map_finish(&dev->queries.substituted);
 }
 
 /* ---- commands ---- */
 
 static bool is_substituted(const struct replay_device *dev, VkQueryPool pool)
 {
-    return __builtin_expect(dev->substitutes_queries, 0) &&
-           lap_map_get(&dev->substituted_queries, gen_u64_VkQueryPool(pool));
+    return __builtin_expect(dev->queries.any_substituted, 0) &&
+           lap_map_get(&dev->queries.substituted, gen_u64_VkQueryPool(pool));
 }
 
 enum lap_status replay_CmdBeginQuery(struct replay *r, struct replay_device *dev, struct gen_args_vkCmdBeginQuery *args)

@@ -598,7 +598,7 @@ static enum lap_status submit(struct replay *r, struct replay_device *dev, VkQue
 static void drop_passes(const struct replay_device *dev, const void **chain)
 {
     static const VkStructureType type = VK_STRUCTURE_TYPE_PERFORMANCE_QUERY_SUBMIT_INFO_KHR;
-    if (*chain && !dev->has_profiling_lock)
+    if (*chain && !dev->queries.has_lock)
         lap_chain_drop(chain, &type, 1);
 }
 
