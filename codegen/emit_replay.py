@@ -408,7 +408,7 @@ def _wrongly_null(p: CommandPlan) -> list[tuple[Field, str]]:
         if f.needed != "1":
             conditions.append(f"({expand(f.needed, lambda n: f'a->{n}')})")
         if f.unless:
-            conditions.append(f"!(dev->allowances & GEN_ALLOWS_{f.unless})")
+            conditions.append(f"!(dev->enabled.allowances & GEN_ALLOWS_{f.unless})")
         wrong.append((f, " && ".join(conditions)))
     return wrong
 

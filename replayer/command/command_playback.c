@@ -97,7 +97,7 @@ static enum lap_status play_all(struct replay *r, struct playing *p)
         r->at.block_command = gen_command_names[r->at.command];
         if (replay_reference_check_matters(r->at.command))
             status = replay_reference_check_look(r, r->at.command, args.bytes);
-        if (r->at.command == GEN_vkCmdBeginRendering && __builtin_expect(p->recorded->dev->has_rate_attachments, 0))
+        if (r->at.command == GEN_vkCmdBeginRendering && __builtin_expect(p->recorded->dev->enabled.rate_attachments, 0))
             replay_shading_rate_rendering(r, p->recorded->dev,
                                           ((const struct gen_args_vkCmdBeginRendering *)args.bytes)->pRenderingInfo);
         if (r->at.command == GEN_vkCmdExecuteCommands) {

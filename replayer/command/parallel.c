@@ -228,8 +228,8 @@ enum lap_status replay_parallel_finish(struct replay *r)
 static bool can_gather(const struct replay_device *dev)
 {
     return !(dev->formats && dev->formats->converts_copies) && !dev->addresses.translated &&
-           !dev->nested_command_buffers && !dev->has_acceleration && !dev->push && !dev->generated_commands &&
-           !dev->descriptors && !dev->ray_tracing;
+           !dev->enabled.nested_command_buffers && !dev->enabled.acceleration && !dev->push &&
+           !dev->generated_commands && !dev->descriptors && !dev->ray_tracing;
 }
 
 enum lap_status replay_parallel_add(struct replay *r, const struct replay_command_playback *block)

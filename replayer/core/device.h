@@ -100,6 +100,16 @@ struct replay_device_queries {
     struct lap_map substituted; /* live pools of timestamps; values mean nothing */
 };
 
+/* Features and extensions with which it was created, as far as the replay asks. */
+struct replay_device_enabled {
+    uint32_t allowances;         /* gen_replay.h: parameters that may be null by an enabled feature */
+    bool chained_code;           /* stages may have their code in the chain, without a module */
+    bool nested_command_buffers; /* secondary command buffers may execute others */
+    bool acceleration;           /* acceleration structures: blocks may build some */
+    bool rate_attachments;       /* shading_rate.h */
+    bool separate_depth_stencil; /* depth and stencil may have different layouts */
+};
+
 struct replay_device {
     VkDevice live;
     uint64_t index;
@@ -114,15 +124,13 @@ struct replay_device {
     struct replay_device_present present;
     struct replay_device_addresses addresses;
     struct replay_spirv_target *spirv; /* the device's capabilities for shaders */
-    uint32_t allowances;               /* gen_replay.h: parameters that may be null by an enabled feature */
+    struct replay_device_enabled enabled;
+    bool lacks_rate_texels; /* shading_rate.c has warned of it */
     struct replay_device_queries queries;
-    bool takes_chained_code;                        /* stages may have their code in the chain, without a module */
-    bool nested_command_buffers;                    /* secondary command buffers may execute others */
     const struct replay_formats *formats;           /* the replay's */
     bool stencils_differ;                           /* a format with depth substitutes stencil alone: stencil_only.h */
     struct replay_build_scratch *build_scratch;     /* build_scratch.h; NULL until an acceleration structure is built */
     struct replay_kept_structures *kept_structures; /* structure.c; NULL: none */
-    bool has_acceleration;                          /* acceleration structures are enabled: blocks may build some */
     bool is_other_gpu;                              /* known to have another name than the recorded one */
     bool is_recorded_driver;                        /* known to be the driver of the recorded machine, in its version */
     struct replay_format_converter *converter;      /* gpu_convert.h; NULL until texels are converted */
@@ -131,8 +139,6 @@ struct replay_device {
     struct replay_push_descriptors
         *push; /* push_descriptors.h; NULL: the device can push descriptors, or the trace pushes none */
     struct replay_host_copies *host_copies;        /* host_copy.h; NULL: the device has none */
-    bool has_rate_attachments, lacks_rate_texels;  /* shading_rate.h */
-    bool separate_depth_stencil;                   /* depth and stencil may have different layouts */
     struct replay_descriptor_buffers *descriptors; /* descriptor_buffers.h; NULL: the program enabled none */
     uint64_t asked_images[64];                     /* image_support.c: kinds of images that were queried */
     struct replay_generated_commands

@@ -27,7 +27,7 @@ void replay_shading_rate_begin(struct replay_device *dev, const VkDeviceCreateIn
     const VkPhysicalDeviceFragmentShadingRateFeaturesKHR *features =
         lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAGMENT_SHADING_RATE_FEATURES_KHR);
 
-    dev->has_rate_attachments = features && features->attachmentFragmentShadingRate;
+    dev->enabled.rate_attachments = features && features->attachmentFragmentShadingRate;
 }
 
 static bool is_lacking(struct replay *r, struct replay_device *dev, VkExtent2D size)

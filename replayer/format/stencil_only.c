@@ -216,7 +216,7 @@ enum lap_status replay_CreateRenderPass2(struct replay *r, struct replay_device 
 
     if (status != LAP_OK)
         return status;
-    if (dev->has_rate_attachments)
+    if (dev->enabled.rate_attachments)
         replay_shading_rate_pass(r, dev, args->pCreateInfo);
     result = dev->vk.CreateRenderPass2(dev->live, args->pCreateInfo, NULL, &live);
     return keep(r, dev, result, args->pRenderPass, live, subpasses);

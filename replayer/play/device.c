@@ -150,11 +150,11 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
         return lap_fail(LAP_ERROR_UNSUPPORTED, "vkCreateDevice gives %s", replay_result_name(result));
     if (result < 0)
         return replay_result(r, result);
-    dev->allowances = gen_allowances_of(&info);
+    dev->enabled.allowances = gen_allowances_of(&info);
     dev->present.enabled = names(&info, VK_KHR_SWAPCHAIN_EXTENSION_NAME);
-    dev->separate_depth_stencil = separates_depth_and_stencil(&info);
-    dev->takes_chained_code = takes_chained_code(&info);
-    dev->nested_command_buffers = names(&info, "VK_EXT_nested_command_buffer");
+    dev->enabled.separate_depth_stencil = separates_depth_and_stencil(&info);
+    dev->enabled.chained_code = takes_chained_code(&info);
+    dev->enabled.nested_command_buffers = names(&info, "VK_EXT_nested_command_buffer");
     /* Presented images are plain images in a replay. Their layouts are valid on every device. */
     if (!dev->present.enabled && names(recorded, VK_KHR_SWAPCHAIN_EXTENSION_NAME))
         r->source.layouts[0] = (struct lap_dec_layout){VK_IMAGE_LAYOUT_PRESENT_SRC_KHR, VK_IMAGE_LAYOUT_GENERAL};
@@ -164,7 +164,7 @@ static enum lap_status create(struct replay *r, struct replay_device *dev, const
     replay_address_begin(dev, &info);
     dev->memory.zeroed = zeroes_memory(&info);
     replay_shading_rate_begin(dev, &info);
-    dev->has_acceleration = has_acceleration(&info);
+    dev->enabled.acceleration = has_acceleration(&info);
     gen_load_device_dispatch(&dev->vk, get, dev->live,
                              instance->properties.apiVersion < instance->api_version ? instance->properties.apiVersion
                                                                                      : instance->api_version);

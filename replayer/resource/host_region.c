@@ -64,7 +64,7 @@ VkImageAspectFlags replay_host_barrier_aspects(const struct replay_device *dev, 
 
     if (!all || all == VK_IMAGE_ASPECT_COLOR_BIT)
         return VK_IMAGE_ASPECT_COLOR_BIT;
-    return dev->separate_depth_stencil && all == both ? aspects & all : all;
+    return dev->enabled.separate_depth_stencil && all == both ? aspects & all : all;
 }
 
 /* With maintenance9 the slices of a volume are layers for barriers. */

@@ -65,7 +65,7 @@ static enum lap_status count_bare(struct replay *r, const struct replay_device *
     for (uint32_t i = 0; stages && i < count; i++) {
         if (!has_code(&stages[i]))
             return replay_fail(r, "a stage of a pipeline has no code");
-        *bare += !stages[i].module && !dev->takes_chained_code;
+        *bare += !stages[i].module && !dev->enabled.chained_code;
     }
     return LAP_OK;
 }
