@@ -150,9 +150,9 @@ enum lap_status replay_CmdCopyAccelerationStructureKHR(struct replay *r, struct 
 
 enum lap_status replay_acceleration_reads_serialized(struct replay *r, const struct replay_device *dev)
 {
-    return dev->is_recorded_driver ? LAP_OK
-                                   : replay_refuse(r, "serialized acceleration structures are bytes that only the "
-                                                      "recorded driver reads, and this is another one");
+    return dev->recorded.same_driver ? LAP_OK
+                                     : replay_refuse(r, "serialized acceleration structures are bytes that only the "
+                                                        "recorded driver reads, and this is another one");
 }
 
 enum lap_status

@@ -50,8 +50,8 @@ bool replay_address_is_recorded_driver(const struct replay_device *dev,
 enum lap_status replay_lapilliCaptureDevice(struct replay *r, struct replay_device *dev,
                                             struct gen_args_lapilliCaptureDevice *args)
 {
-    dev->is_recorded_driver = replay_address_is_recorded_driver(dev, args);
-    dev->addresses.preserved.active = dev->addresses.preserved.possible && dev->is_recorded_driver;
+    dev->recorded.same_driver = replay_address_is_recorded_driver(dev, args);
+    dev->addresses.preserved.active = dev->addresses.preserved.possible && dev->recorded.same_driver;
     return LAP_OK;
 }
 

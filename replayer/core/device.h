@@ -110,6 +110,12 @@ struct replay_device_enabled {
     bool separate_depth_stencil; /* depth and stencil may have different layouts */
 };
 
+/* How it compares with the recorded one. */
+struct replay_device_recorded {
+    bool other_gpu;   /* known to have another name */
+    bool same_driver; /* known to be the driver of the recorded machine, in its version */
+};
+
 struct replay_device {
     VkDevice live;
     uint64_t index;
@@ -131,11 +137,10 @@ struct replay_device {
     bool stencils_differ;                           /* a format with depth substitutes stencil alone: stencil_only.h */
     struct replay_build_scratch *build_scratch;     /* build_scratch.h; NULL until an acceleration structure is built */
     struct replay_kept_structures *kept_structures; /* structure.c; NULL: none */
-    bool is_other_gpu;                              /* known to have another name than the recorded one */
-    bool is_recorded_driver;                        /* known to be the driver of the recorded machine, in its version */
-    struct replay_format_converter *converter;      /* gpu_convert.h; NULL until texels are converted */
-    struct replay_ray_tracing *ray_tracing;         /* ray_tracing.h; NULL until there is a ray-tracing pipeline */
-    VkDeviceSize largest_binding_table_buffer;      /* the size of the largest buffer for binding tables so far */
+    struct replay_device_recorded recorded;
+    struct replay_format_converter *converter; /* gpu_convert.h; NULL until texels are converted */
+    struct replay_ray_tracing *ray_tracing;    /* ray_tracing.h; NULL until there is a ray-tracing pipeline */
+    VkDeviceSize largest_binding_table_buffer; /* the size of the largest buffer for binding tables so far */
     struct replay_push_descriptors
         *push; /* push_descriptors.h; NULL: the device can push descriptors, or the trace pushes none */
     struct replay_host_copies *host_copies;        /* host_copy.h; NULL: the device has none */

@@ -420,7 +420,7 @@ static enum lap_status find_uses(struct replay *r, const struct replay_device *d
     *out = &none;
     if (lacking != SOMETHING)
         return LAP_OK;
-    status = replay_analyze(r, dev->is_other_gpu ? REPLAY_ANALYSIS_OTHER_DEVICE : TRACE_ANALYSIS_IMAGES);
+    status = replay_analyze(r, dev->recorded.other_gpu ? REPLAY_ANALYSIS_OTHER_DEVICE : TRACE_ANALYSIS_IMAGES);
     if (r->analysis.trace && trace_analysis_images(r->analysis.trace))
         *out = trace_analysis_images(r->analysis.trace);
     return status == LAP_ERROR_MEMORY ? status : LAP_OK;

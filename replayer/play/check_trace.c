@@ -241,8 +241,8 @@ static enum lap_status look_at_call(struct examine *e, void *args)
     else if (e->r->at.command == GEN_lapilliDescriptorHeaps)
         status = refuse(e, REPLAY_AREA_DEVICE, "descriptor heaps", replay_lapilliDescriptorHeaps(e->r, dev, args));
     else if (e->r->at.command == GEN_lapilliCaptureDevice) {
-        dev->is_recorded_driver = replay_address_is_recorded_driver(dev, args);
-        e->keeps_addresses = dev->addresses.preserved.possible && dev->is_recorded_driver;
+        dev->recorded.same_driver = replay_address_is_recorded_driver(dev, args);
+        e->keeps_addresses = dev->addresses.preserved.possible && dev->recorded.same_driver;
     } else if (e->r->at.command == GEN_vkCmdCopyAccelerationStructureToMemoryKHR ||
                e->r->at.command == GEN_vkCmdCopyMemoryToAccelerationStructureKHR ||
                e->r->at.command == GEN_vkCmdCopyMicromapToMemoryEXT ||

@@ -211,7 +211,8 @@ enum lap_status replay_CreateDevice(struct replay *r, struct replay_instance *in
     dev->instance = instance;
     dev->gpu = instance->gpu;
     dev->index = gen_u64_VkDevice(*args->pDevice);
-    dev->is_other_gpu = recorded && recorded->name[0] && strcmp(recorded->name, instance->properties.deviceName) != 0;
+    dev->recorded.other_gpu =
+        recorded && recorded->name[0] && strcmp(recorded->name, instance->properties.deviceName) != 0;
     if (r->report)
         replay_report_gpu(r->report, instance);
     if (strcmp(r->summary.gpu, instance->properties.deviceName) != 0)

@@ -18,7 +18,7 @@ static bool is_opaque(VkCooperativeVectorMatrixLayoutNV layout)
 enum lap_status replay_ConvertCooperativeVectorMatrixNV(struct replay *r, struct replay_device *dev,
                                                         struct gen_args_vkConvertCooperativeVectorMatrixNV *args)
 {
-    return !is_opaque(args->pInfo->dstLayout) || dev->is_recorded_driver
+    return !is_opaque(args->pInfo->dstLayout) || dev->recorded.same_driver
                ? LAP_OK
                : replay_refuse(r, "the host converts a matrix into a layout that only the recorded driver reads, and "
                                   "this is another one");
