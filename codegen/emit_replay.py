@@ -180,7 +180,7 @@ class _Families(_Adapted):
 class _Stencils(_Adapted):
     """Layouts of images, where a format with depth may substitute stencil alone (replayer/format/stencil_only.h)."""
 
-    prefix, when = "stencil", "__builtin_expect(dev->stencils_differ, 0)"
+    prefix, when = "stencil", "__builtin_expect(dev->formats.stencils_differ, 0)"
     TRANSITION = ("oldLayout", "newLayout", "image", "subresourceRange")
 
     def whole(self, plan: StructPlan) -> bool:

@@ -38,7 +38,7 @@ static enum lap_status play_with_conversion(struct replay *r, struct replay_devi
     if (status != LAP_END)
         return status;
     status = play(r, dev, args);
-    if (status == LAP_OK && dev->stencils_differ)
+    if (status == LAP_OK && dev->formats.stencils_differ)
         replay_format_stencil_note(r, dev, copies->commands, &copies->tests, args->bytes);
     return status == LAP_OK ? replay_format_bound_note(r, &copies->bound, before, r->at.command, args->bytes) : status;
 }
@@ -52,7 +52,7 @@ static enum lap_status play_with_rays(struct replay *r, struct replay_device *de
 
     if (status != LAP_END)
         return status;
-    if (dev->formats && dev->formats->converts_copies)
+    if (dev->formats.substitutes && dev->formats.substitutes->converts_copies)
         return play_with_conversion(r, dev, copies, before, args);
     status = play(r, dev, args);
     return status == LAP_OK ? replay_format_bound_note(r, &copies->bound, before, r->at.command, args->bytes) : status;
@@ -118,7 +118,7 @@ static enum lap_status begin(struct replay *r, struct playing *p)
 {
     struct replay_device *dev = p->recorded->dev;
 
-    if (dev->formats && dev->formats->converts_copies) {
+    if (dev->formats.substitutes && dev->formats.substitutes->converts_copies) {
         p->copies = &p->state;
         replay_format_converter_reuse(dev, p->recorded->commands);
     }

@@ -99,7 +99,7 @@ enum lap_status replay_CreateCommandPool(struct replay *r, struct replay_device 
 /* Whether modules may have something for single command buffers. */
 static bool has_parts(const struct replay_device *dev)
 {
-    return dev->converter || dev->build_scratch || dev->sync.events || dev->push || dev->descriptors ||
+    return dev->formats.converter || dev->build_scratch || dev->sync.events || dev->push || dev->descriptors ||
            dev->ray_tracing;
 }
 

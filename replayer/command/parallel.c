@@ -227,7 +227,7 @@ enum lap_status replay_parallel_finish(struct replay *r)
  * command buffers a secondary one may need another. */
 static bool can_gather(const struct replay_device *dev)
 {
-    return !(dev->formats && dev->formats->converts_copies) && !dev->addresses.translated &&
+    return !(dev->formats.substitutes && dev->formats.substitutes->converts_copies) && !dev->addresses.translated &&
            !dev->enabled.nested_command_buffers && !dev->enabled.acceleration && !dev->push &&
            !dev->generated_commands && !dev->descriptors && !dev->ray_tracing;
 }

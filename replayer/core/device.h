@@ -116,6 +116,14 @@ struct replay_device_recorded {
     bool same_driver; /* known to be the driver of the recorded machine, in its version */
 };
 
+/* Formats that it lacks, and what takes their place. */
+struct replay_device_formats {
+    const struct replay_formats *substitutes;  /* the replay's; NULL: none is substituted */
+    bool stencils_differ;                      /* a format with depth substitutes stencil alone: stencil_only.h */
+    struct replay_format_converter *converter; /* gpu_convert.h; NULL until texels are converted */
+    uint64_t asked_images[64];                 /* image_support.c: kinds of images that were queried */
+};
+
 struct replay_device {
     VkDevice live;
     uint64_t index;
@@ -133,19 +141,16 @@ struct replay_device {
     struct replay_device_enabled enabled;
     bool lacks_rate_texels; /* shading_rate.c has warned of it */
     struct replay_device_queries queries;
-    const struct replay_formats *formats;           /* the replay's */
-    bool stencils_differ;                           /* a format with depth substitutes stencil alone: stencil_only.h */
+    struct replay_device_formats formats;
     struct replay_build_scratch *build_scratch;     /* build_scratch.h; NULL until an acceleration structure is built */
     struct replay_kept_structures *kept_structures; /* structure.c; NULL: none */
     struct replay_device_recorded recorded;
-    struct replay_format_converter *converter; /* gpu_convert.h; NULL until texels are converted */
     struct replay_ray_tracing *ray_tracing;    /* ray_tracing.h; NULL until there is a ray-tracing pipeline */
     VkDeviceSize largest_binding_table_buffer; /* the size of the largest buffer for binding tables so far */
     struct replay_push_descriptors
         *push; /* push_descriptors.h; NULL: the device can push descriptors, or the trace pushes none */
     struct replay_host_copies *host_copies;        /* host_copy.h; NULL: the device has none */
     struct replay_descriptor_buffers *descriptors; /* descriptor_buffers.h; NULL: the program enabled none */
-    uint64_t asked_images[64];                     /* image_support.c: kinds of images that were queried */
     struct replay_generated_commands
         *generated_commands; /* generated_commands.h; NULL until there is a layout of such */
     struct replay_device *next;

@@ -61,7 +61,7 @@ const char *replay_format_name(VkFormat format)
 
 VkFormat replay_format_substitute(const struct replay_device *dev, VkFormat recorded)
 {
-    const struct replay_formats *formats = dev->formats;
+    const struct replay_formats *formats = dev->formats.substitutes;
     return formats && (uint32_t)recorded < LAP_DEC_FORMATS ? (VkFormat)formats->substitutes[recorded] : recorded;
 }
 
@@ -444,8 +444,8 @@ enum lap_status replay_format_choose(struct replay *r, struct replay_device *dev
         r->formats->differ = lacking != NOTHING && choose_all(r, dev, r->formats);
         r->source.formats = r->formats->differ ? r->formats->substitutes : NULL;
     }
-    dev->formats = r->formats->differ ? r->formats : NULL;
-    dev->stencils_differ = replay_format_substitute(dev, VK_FORMAT_S8_UINT) != VK_FORMAT_S8_UINT;
+    dev->formats.substitutes = r->formats->differ ? r->formats : NULL;
+    dev->formats.stencils_differ = replay_format_substitute(dev, VK_FORMAT_S8_UINT) != VK_FORMAT_S8_UINT;
     return LAP_OK;
 }
 

@@ -40,7 +40,7 @@ struct replay_formats {
 };
 
 /* Call it with the first device of a replay, before the driver makes it: chooses substitutes for formats that the
- * device lacks, logs and reports them. dev->formats stays NULL where none is substituted. */
+ * device lacks, logs and reports them. dev->formats.substitutes stays NULL where none is substituted. */
 enum lap_status replay_format_choose(struct replay *r, struct replay_device *dev) LAP_MUST_CHECK;
 void replay_format_destroy(struct replay *r);
 

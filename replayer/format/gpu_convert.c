@@ -96,7 +96,7 @@ static enum lap_status need_module(struct replay *r, struct replay_device *dev, 
     VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                      .codeSize = codes[shader].bytes,
                                      .pCode = codes[shader].code};
-    VkShaderModule *module = &dev->converter->modules[shader];
+    VkShaderModule *module = &dev->formats.converter->modules[shader];
 
     return *module ? LAP_OK : replay_result(r, dev->vk.CreateShaderModule(dev->live, &info, NULL, module));
 }
@@ -118,8 +118,8 @@ static enum lap_status need_pipeline(struct replay *r, struct replay_device *dev
         return status;
     for (uint32_t i = 0; i < count; i++)
         entries[i] = (VkSpecializationMapEntry){i, i * (uint32_t)sizeof *values, sizeof *values};
-    info.stage.module = dev->converter->modules[shader];
-    info.layout = dev->converter->layout;
+    info.stage.module = dev->formats.converter->modules[shader];
+    info.layout = dev->formats.converter->layout;
     return replay_result(r, dev->vk.CreateComputePipelines(dev->live, VK_NULL_HANDLE, 1, &info, NULL, pipeline));
 }
 
@@ -127,13 +127,13 @@ static enum lap_status need_converter(struct replay *r, struct replay_device *de
 {
     enum lap_status status;
 
-    if (dev->converter)
+    if (dev->formats.converter)
         return LAP_OK;
-    dev->converter = calloc(1, sizeof *dev->converter);
-    if (!dev->converter)
+    dev->formats.converter = calloc(1, sizeof *dev->formats.converter);
+    if (!dev->formats.converter)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for conversions");
-    dev->converter->r = r;
-    status = make_layouts(r, dev, dev->converter);
+    dev->formats.converter->r = r;
+    status = make_layouts(r, dev, dev->formats.converter);
     if (status != LAP_OK)
         replay_format_converter_destroy(dev);
     return status;
@@ -155,7 +155,7 @@ static void free_temporaries(struct replay_device *dev, struct temporaries *list
 {
     for (size_t i = 0; i < list->count; i++)
         free_temporary(dev, &list->items[i]);
-    replay_objects_release(dev->converter->r, list->count);
+    replay_objects_release(dev->formats.converter->r, list->count);
     free(list->items);
     free(list);
 }
@@ -177,7 +177,7 @@ static enum lap_status make_set(struct replay *r, struct replay_device *dev, str
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
     VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                             .descriptorSetCount = 1,
-                                            .pSetLayouts = &dev->converter->set_layout};
+                                            .pSetLayouts = &dev->formats.converter->set_layout};
     VkDescriptorBufferInfo buffer = {.buffer = item->buffer, .range = VK_WHOLE_SIZE};
     VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                   .descriptorCount = 1,
@@ -225,7 +225,7 @@ static enum lap_status make_temporary(struct replay *r, struct replay_device *de
 static enum lap_status take_temporary(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                       VkDeviceSize bytes, const struct temporary **out)
 {
-    struct temporaries **at = find_list(dev->converter, commands), *list = *at;
+    struct temporaries **at = find_list(dev->formats.converter, commands), *list = *at;
     struct temporary *item;
 
     if (!list) {
@@ -252,14 +252,15 @@ static enum lap_status take_temporary(struct replay *r, struct replay_device *de
 
 void replay_format_converter_reuse(struct replay_device *dev, VkCommandBuffer commands)
 {
-    struct temporaries *list = dev->converter ? *find_list(dev->converter, commands) : NULL;
+    struct temporaries *list = dev->formats.converter ? *find_list(dev->formats.converter, commands) : NULL;
     if (list)
         list->used = 0;
 }
 
 void replay_format_converter_forget(struct replay_device *dev, VkCommandBuffer commands)
 {
-    struct temporaries **at = dev->converter ? find_list(dev->converter, commands) : NULL, *list = at ? *at : NULL;
+    struct temporaries **at = dev->formats.converter ? find_list(dev->formats.converter, commands) : NULL,
+                       *list = at ? *at : NULL;
 
     if (!list)
         return;
@@ -269,7 +270,7 @@ void replay_format_converter_forget(struct replay_device *dev, VkCommandBuffer c
 
 void replay_format_converter_destroy(struct replay_device *dev)
 {
-    struct replay_format_converter *converter = dev->converter;
+    struct replay_format_converter *converter = dev->formats.converter;
 
     if (!converter)
         return;
@@ -294,7 +295,7 @@ void replay_format_converter_destroy(struct replay_device *dev)
     if (converter->set_layout)
         dev->vk.DestroyDescriptorSetLayout(dev->live, converter->set_layout, NULL);
     free(converter);
-    dev->converter = NULL;
+    dev->formats.converter = NULL;
 }
 
 /* ---- conversions ---- */
@@ -358,8 +359,8 @@ static void dispatch(const struct replay_device *dev, VkCommandBuffer commands, 
     barrier(dev, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
             VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
     dev->vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    dev->vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, dev->converter->layout, 0, 1, &set, 0,
-                                  NULL);
+    dev->vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, dev->formats.converter->layout, 0, 1, &set,
+                                  0, NULL);
     dev->vk.CmdDispatch(commands, columns, (groups + columns - 1) / columns, 1);
     barrier(dev, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
             VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
@@ -373,7 +374,7 @@ enum lap_status replay_format_converter_begin(struct replay *r, struct replay_de
     enum lap_status status = need_converter(r, dev);
 
     if (status == LAP_OK)
-        status = need_pipeline(r, dev, CONVERT, &value, 1, &dev->converter->pipelines[conversion]);
+        status = need_pipeline(r, dev, CONVERT, &value, 1, &dev->formats.converter->pipelines[conversion]);
     if (status == LAP_OK)
         status = begin(r, dev, commands, HEADER_BYTES + bytes_for(conversion, texels), out);
     if (status != LAP_OK)
@@ -399,7 +400,7 @@ enum lap_status replay_format_converter_run(struct replay *r, struct replay_devi
     if (!count)
         return LAP_OK;
     dev->vk.CmdUpdateBuffer(commands, texels->buffer, 0, sizeof header, header);
-    dispatch(dev, commands, dev->converter->pipelines[conversion], texels->set, count);
+    dispatch(dev, commands, dev->formats.converter->pipelines[conversion], texels->set, count);
     return LAP_OK;
 }
 
@@ -431,7 +432,8 @@ static enum lap_status need_decoder(struct replay *r, struct replay_device *dev,
                                     const struct replay_block_substitute *substitute, VkPipeline *out)
 {
     VkPipeline *pipeline =
-        &dev->converter->decoders[format->format - VK_FORMAT_BC1_RGB_UNORM_BLOCK][substitute - format->substitutes];
+        &dev->formats.converter
+             ->decoders[format->format - VK_FORMAT_BC1_RGB_UNORM_BLOCK][substitute - format->substitutes];
     const uint32_t values[5] = {substitute->kind, format->width, format->height, format->bytes / 4u,
                                 (uint32_t)format->width * substitute->bytes / 4u};
     enum lap_status status = need_pipeline(r, dev, format->shader, values, 5, pipeline);

@@ -16,7 +16,7 @@
 #include "replayer/format/block_format.h"
 #include "replayer/format/texel_convert.h"
 
-struct replay_format_converter; /* replay_device.converter; made when first needed */
+struct replay_format_converter; /* replay_device.formats.converter; made when first needed */
 
 /* Room for texels between two copies of one command buffer. */
 struct replay_format_texels {

@@ -154,7 +154,8 @@ static bool is_new_kind(struct replay_device *dev, const VkImageCreateInfo *info
     for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
         hash = (hash ^ kind[i]) * UINT64_C(0x100000001b3);
     hash |= 1; /* 0 marks an empty entry */
-    place = &dev->asked_images[(hash >> 32) % (sizeof dev->asked_images / sizeof *dev->asked_images)];
+    place = &dev->formats
+                 .asked_images[(hash >> 32) % (sizeof dev->formats.asked_images / sizeof *dev->formats.asked_images)];
     if (*place == hash)
         return false;
     *place = hash;

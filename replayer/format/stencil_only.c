@@ -196,7 +196,7 @@ enum lap_status replay_CreateRenderPass(struct replay *r, struct replay_device *
                                         struct gen_args_vkCreateRenderPass *args)
 {
     uintptr_t subpasses = 0;
-    enum lap_status status = dev->formats ? adapt_pass(r, dev, args->pCreateInfo, &subpasses) : LAP_OK;
+    enum lap_status status = dev->formats.substitutes ? adapt_pass(r, dev, args->pCreateInfo, &subpasses) : LAP_OK;
     VkRenderPass live = VK_NULL_HANDLE;
     VkResult result;
 
@@ -210,7 +210,7 @@ enum lap_status replay_CreateRenderPass2(struct replay *r, struct replay_device 
                                          struct gen_args_vkCreateRenderPass2 *args)
 {
     uintptr_t subpasses = 0;
-    enum lap_status status = dev->formats ? adapt_pass2(r, dev, args->pCreateInfo, &subpasses) : LAP_OK;
+    enum lap_status status = dev->formats.substitutes ? adapt_pass2(r, dev, args->pCreateInfo, &subpasses) : LAP_OK;
     VkRenderPass live = VK_NULL_HANDLE;
     VkResult result;
 

@@ -9,7 +9,7 @@
  *   depth tests     always pass without depth, so the replay disables them, in pipelines and in dynamic state. Also in
  *                   dynamic rendering without a depth attachment, since drivers test the depth of the stencil's image
  *
- * Generated code calls the first two functions where replay_device.stencils_differ is set. One thread.
+ * Generated code calls the first two functions where replay_device.formats.stencils_differ is set. One thread.
  */
 #ifndef LAP_REPLAYER_FORMAT_STENCIL_ONLY_H
 #define LAP_REPLAYER_FORMAT_STENCIL_ONLY_H

@@ -345,7 +345,7 @@ enum lap_status replay_CreateGraphicsPipelines(struct replay *r, struct replay_d
         if (status != LAP_OK)
             return status;
         clear_cache_flags(&infos[i].flags, &infos[i].pNext);
-        if (dev->stencils_differ)
+        if (dev->formats.stencils_differ)
             replay_format_stencil_pipeline(r, &infos[i]);
         for (uint32_t j = 0; dev->addresses.translated && infos[i].pStages && j < infos[i].stageCount; j++) {
             status = replay_address_constants(r, dev, infos[i].pStages[j].pSpecializationInfo);

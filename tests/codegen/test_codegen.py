@@ -476,7 +476,7 @@ class MachineRegistry(unittest.TestCase):
                          [("imageLayout", "imageView"), ("resolveImageLayout", "resolveImageView")])
         self.assertIn("replay_format_stencil_layout", bodies["VkDescriptorImageInfo"])
         calls = dict(re.findall(r"enum lap_status call_(vk\w+)\([^)]*\)\n\{\n(.*?)\n\}\n", text, re.DOTALL))
-        adapted = {name for name, body in calls.items() if "dev->stencils_differ" in body}
+        adapted = {name for name, body in calls.items() if "dev->formats.stencils_differ" in body}
         self.assertLessEqual({"vkCmdPipelineBarrier", "vkCmdPipelineBarrier2", "vkCmdWaitEvents", "vkCmdWaitEvents2", "vkCmdSetEvent2",
                               "vkUpdateDescriptorSets", "vkCmdPushDescriptorSetKHR", "vkCmdBeginRendering"},
                              adapted | ({"vkCmdPushDescriptorSetKHR"} if "vkCmdPushDescriptorSet" in adapted else set()))

@@ -102,8 +102,8 @@ static void init(struct stencils *u)
     memset(&given, 0, sizeof given);
     lap_arena_init(&u->r.arena, 0);
     u->dev.instance = &u->instance;
-    u->dev.formats = u->r.formats = &u->formats;
-    u->dev.stencils_differ = true;
+    u->dev.formats.substitutes = u->r.formats = &u->formats;
+    u->dev.formats.stencils_differ = true;
     for (uint32_t i = 0; i < LAP_DEC_FORMATS; i++)
         u->formats.substitutes[i] = (uint16_t)i;
     u->formats.substitutes[VK_FORMAT_S8_UINT] = HERE;
