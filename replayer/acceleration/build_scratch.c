@@ -37,18 +37,18 @@ static enum lap_status need_scratch(struct replay *r, struct replay_device *dev)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ACCELERATION_STRUCTURE_PROPERTIES_KHR};
     VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &properties};
 
-    if (dev->build_scratch)
+    if (dev->rays.build_scratch)
         return LAP_OK;
     if (!dev->instance->vk.GetPhysicalDeviceProperties2)
         return replay_refuse(r, "the device does not say how scratch memory is aligned");
-    dev->build_scratch = calloc(1, sizeof *dev->build_scratch);
-    if (!dev->build_scratch)
+    dev->rays.build_scratch = calloc(1, sizeof *dev->rays.build_scratch);
+    if (!dev->rays.build_scratch)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for scratch memory");
-    dev->build_scratch->r = r;
+    dev->rays.build_scratch->r = r;
     dev->instance->vk.GetPhysicalDeviceProperties2(dev->gpu, &all);
-    dev->build_scratch->alignment = properties.minAccelerationStructureScratchOffsetAlignment
-                                        ? properties.minAccelerationStructureScratchOffsetAlignment
-                                        : 1;
+    dev->rays.build_scratch->alignment = properties.minAccelerationStructureScratchOffsetAlignment
+                                             ? properties.minAccelerationStructureScratchOffsetAlignment
+                                             : 1;
     return LAP_OK;
 }
 
@@ -66,7 +66,7 @@ static void free_piece(struct replay_device *dev, struct piece *piece)
 {
     if (piece->buffer) {
         replay_acceleration_buffer_destroy(dev, piece->buffer, &piece->place);
-        replay_objects_release(dev->build_scratch->r, 1);
+        replay_objects_release(dev->rays.build_scratch->r, 1);
     }
     *piece = (struct piece){0};
 }
@@ -82,7 +82,7 @@ static void free_list(struct replay_device *dev, struct pieces *list)
 static enum lap_status make_piece(struct replay *r, struct replay_device *dev, VkDeviceSize bytes, struct piece *piece)
 {
     VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
-    VkDeviceSize rest = dev->build_scratch->alignment - 1;
+    VkDeviceSize rest = dev->rays.build_scratch->alignment - 1;
     VkDeviceAddress address;
     enum lap_status status;
 
@@ -111,7 +111,7 @@ enum lap_status replay_build_scratch_take(struct replay *r, struct replay_device
 
     if (status != LAP_OK)
         return status;
-    at = find_list(dev->build_scratch, commands);
+    at = find_list(dev->rays.build_scratch, commands);
     list = *at;
     if (!list) {
         list = *at = calloc(1, sizeof *list);
@@ -147,7 +147,7 @@ enum lap_status replay_build_scratch_take(struct replay *r, struct replay_device
 
 void replay_build_scratch_reuse(struct replay_device *dev, VkCommandBuffer commands)
 {
-    struct pieces *list = dev->build_scratch ? *find_list(dev->build_scratch, commands) : NULL;
+    struct pieces *list = dev->rays.build_scratch ? *find_list(dev->rays.build_scratch, commands) : NULL;
 
     for (size_t i = 0; list && i < list->count; i++)
         list->items[i].taken = false;
@@ -155,7 +155,8 @@ void replay_build_scratch_reuse(struct replay_device *dev, VkCommandBuffer comma
 
 void replay_build_scratch_forget(struct replay_device *dev, VkCommandBuffer commands)
 {
-    struct pieces **at = dev->build_scratch ? find_list(dev->build_scratch, commands) : NULL, *list = at ? *at : NULL;
+    struct pieces **at = dev->rays.build_scratch ? find_list(dev->rays.build_scratch, commands) : NULL,
+                  *list = at ? *at : NULL;
 
     if (!list)
         return;
@@ -165,12 +166,12 @@ void replay_build_scratch_forget(struct replay_device *dev, VkCommandBuffer comm
 
 void replay_build_scratch_destroy(struct replay_device *dev)
 {
-    for (size_t i = 0; dev->build_scratch && i < HEADS; i++)
-        while (dev->build_scratch->heads[i]) {
-            struct pieces *list = dev->build_scratch->heads[i];
-            dev->build_scratch->heads[i] = list->next;
+    for (size_t i = 0; dev->rays.build_scratch && i < HEADS; i++)
+        while (dev->rays.build_scratch->heads[i]) {
+            struct pieces *list = dev->rays.build_scratch->heads[i];
+            dev->rays.build_scratch->heads[i] = list->next;
             free_list(dev, list);
         }
-    free(dev->build_scratch);
-    dev->build_scratch = NULL;
+    free(dev->rays.build_scratch);
+    dev->rays.build_scratch = NULL;
 }

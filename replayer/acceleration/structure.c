@@ -74,7 +74,7 @@ struct replay_kept_structures {
 
 static void drop_oldest(struct replay_device *dev)
 {
-    struct replay_kept_structures *kept = dev->kept_structures;
+    struct replay_kept_structures *kept = dev->rays.kept_structures;
     uint32_t at = kept->first;
 
     kept->bytes -= kept->items[at].place.bytes;
@@ -87,13 +87,13 @@ static void drop_oldest(struct replay_device *dev)
 /* Takes over the buffer. */
 static bool keep(struct replay *r, struct replay_device *dev, const struct replay_structure *structure)
 {
-    struct replay_kept_structures *kept = dev->kept_structures;
+    struct replay_kept_structures *kept = dev->rays.kept_structures;
     uint32_t at;
 
     if (!r->check || structure->place.bytes > MOST_KEPT_BYTES)
         return false;
     if (!kept)
-        kept = dev->kept_structures = calloc(1, sizeof *kept);
+        kept = dev->rays.kept_structures = calloc(1, sizeof *kept);
     if (!kept)
         return false;
     kept->r = r;
@@ -108,10 +108,10 @@ static bool keep(struct replay *r, struct replay_device *dev, const struct repla
 
 void replay_acceleration_finish(struct replay_device *dev)
 {
-    while (dev->kept_structures && dev->kept_structures->count)
+    while (dev->rays.kept_structures && dev->rays.kept_structures->count)
         drop_oldest(dev);
-    free(dev->kept_structures);
-    dev->kept_structures = NULL;
+    free(dev->rays.kept_structures);
+    dev->rays.kept_structures = NULL;
     replay_build_scratch_destroy(dev);
 }
 

@@ -70,9 +70,9 @@ static enum lap_status play_one(struct replay *r, struct playing *p, const struc
                                 struct lap_args *args)
 {
     struct replay_device *dev = p->recorded->dev;
-    enum lap_status status = !p->copies         ? play(r, dev, args)
-                             : dev->ray_tracing ? play_with_rays(r, dev, &p->rays, p->copies, before, args)
-                                                : play_with_conversion(r, dev, p->copies, before, args);
+    enum lap_status status = !p->copies          ? play(r, dev, args)
+                             : dev->rays.tracing ? play_with_rays(r, dev, &p->rays, p->copies, before, args)
+                                                 : play_with_conversion(r, dev, p->copies, before, args);
 
     if (status == LAP_OK && __builtin_expect(dev->descriptors != NULL, 0))
         status = replay_descriptor_buffers_note(r, dev, p->recorded->commands, r->at.command, args->bytes);
@@ -122,9 +122,9 @@ static enum lap_status begin(struct replay *r, struct playing *p)
         p->copies = &p->state;
         replay_format_converter_reuse(dev, p->recorded->commands);
     }
-    if (dev->build_scratch)
+    if (dev->rays.build_scratch)
         replay_build_scratch_reuse(dev, p->recorded->commands);
-    if (dev->ray_tracing) {
+    if (dev->rays.tracing) {
         p->copies = &p->state;
         p->rays.commands = p->recorded->commands;
         replay_ray_tracing_reuse(dev, p->recorded->commands);

@@ -99,8 +99,8 @@ enum lap_status replay_CreateCommandPool(struct replay *r, struct replay_device 
 /* Whether modules may have something for single command buffers. */
 static bool has_parts(const struct replay_device *dev)
 {
-    return dev->formats.converter || dev->build_scratch || dev->sync.events || dev->push || dev->descriptors ||
-           dev->ray_tracing;
+    return dev->formats.converter || dev->rays.build_scratch || dev->sync.events || dev->push || dev->descriptors ||
+           dev->rays.tracing;
 }
 
 enum lap_status replay_DestroyCommandPool(struct replay *r, struct replay_device *dev,

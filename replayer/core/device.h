@@ -124,6 +124,14 @@ struct replay_device_formats {
     uint64_t asked_images[64];                 /* image_support.c: kinds of images that were queried */
 };
 
+/* Acceleration structures and ray tracing. */
+struct replay_device_rays {
+    struct replay_build_scratch *build_scratch;     /* build_scratch.h; NULL until an acceleration structure is built */
+    struct replay_kept_structures *kept_structures; /* structure.c; NULL: none */
+    struct replay_ray_tracing *tracing;             /* ray_tracing.h; NULL until there is a ray-tracing pipeline */
+    VkDeviceSize largest_table_buffer;              /* the size of the largest buffer for binding tables so far */
+};
+
 struct replay_device {
     VkDevice live;
     uint64_t index;
@@ -142,11 +150,8 @@ struct replay_device {
     bool lacks_rate_texels; /* shading_rate.c has warned of it */
     struct replay_device_queries queries;
     struct replay_device_formats formats;
-    struct replay_build_scratch *build_scratch;     /* build_scratch.h; NULL until an acceleration structure is built */
-    struct replay_kept_structures *kept_structures; /* structure.c; NULL: none */
+    struct replay_device_rays rays;
     struct replay_device_recorded recorded;
-    struct replay_ray_tracing *ray_tracing;    /* ray_tracing.h; NULL until there is a ray-tracing pipeline */
-    VkDeviceSize largest_binding_table_buffer; /* the size of the largest buffer for binding tables so far */
     struct replay_push_descriptors
         *push; /* push_descriptors.h; NULL: the device can push descriptors, or the trace pushes none */
     struct replay_host_copies *host_copies;        /* host_copy.h; NULL: the device has none */

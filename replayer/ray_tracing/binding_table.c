@@ -52,7 +52,7 @@ struct copies {
 /* Reports once that the device found no room: rays of these commands are missing. */
 static void look_for_failure(struct replay_device *dev, struct copy *copy)
 {
-    struct replay_ray_tracing *rays = dev->ray_tracing;
+    struct replay_ray_tracing *rays = dev->rays.tracing;
     const void *data = copy->plan.place.host;
     struct plan plan;
     enum lap_status status;
@@ -94,7 +94,7 @@ static void free_copies(struct replay_device *dev, struct copies *copies)
 void replay_ray_tracing_reuse(struct replay_device *dev, VkCommandBuffer commands)
 {
     struct copies *copies =
-        dev->ray_tracing ? lap_map_get(&dev->ray_tracing->copies, gen_u64_VkCommandBuffer(commands)) : NULL;
+        dev->rays.tracing ? lap_map_get(&dev->rays.tracing->copies, gen_u64_VkCommandBuffer(commands)) : NULL;
     if (copies)
         copies->used = 0;
 }
@@ -102,7 +102,7 @@ void replay_ray_tracing_reuse(struct replay_device *dev, VkCommandBuffer command
 void replay_ray_tracing_forget(struct replay_device *dev, VkCommandBuffer commands)
 {
     struct copies *copies =
-        dev->ray_tracing ? lap_map_remove(&dev->ray_tracing->copies, gen_u64_VkCommandBuffer(commands)) : NULL;
+        dev->rays.tracing ? lap_map_remove(&dev->rays.tracing->copies, gen_u64_VkCommandBuffer(commands)) : NULL;
     if (copies)
         free_copies(dev, copies);
 }
@@ -114,7 +114,7 @@ static void end_copies(void *dev, uint64_t commands, void *copies)
 
 void replay_ray_tracing_copies_finish(struct replay_device *dev)
 {
-    struct replay_ray_tracing *rays = dev->ray_tracing;
+    struct replay_ray_tracing *rays = dev->rays.tracing;
 
     lap_map_each(&rays->copies, end_copies, dev);
     if (rays->pipeline)
@@ -129,7 +129,7 @@ void replay_ray_tracing_copies_finish(struct replay_device *dev)
 
 static enum lap_status need_pipeline(struct replay *r, struct replay_device *dev)
 {
-    struct replay_ray_tracing *rays = dev->ray_tracing;
+    struct replay_ray_tracing *rays = dev->rays.tracing;
     VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                             .descriptorCount = 1,
                                             .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
@@ -175,7 +175,7 @@ static enum lap_status make_set(struct replay *r, struct replay_device *dev, str
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
     VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                             .descriptorSetCount = 1,
-                                            .pSetLayouts = &dev->ray_tracing->set_layout};
+                                            .pSetLayouts = &dev->rays.tracing->set_layout};
     VkDescriptorBufferInfo buffer = {.buffer = copy->plan.buffer, .range = VK_WHOLE_SIZE};
     VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                   .descriptorCount = 1,
@@ -197,7 +197,7 @@ static enum lap_status make_set(struct replay *r, struct replay_device *dev, str
 static enum lap_status take_copy(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                  VkDeviceSize bytes, struct copy **out)
 {
-    struct replay_ray_tracing *rays = dev->ray_tracing;
+    struct replay_ray_tracing *rays = dev->rays.tracing;
     struct copies *copies = lap_map_get(&rays->copies, gen_u64_VkCommandBuffer(commands));
     enum lap_status status = LAP_OK;
     struct copy *copy;
@@ -316,13 +316,13 @@ static enum lap_status copy_tables(struct replay *r, struct replay_device *dev, 
     replay_format_bound_suspend(dev, commands, bound);
     barrier(dev, commands, rays, 0, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
             VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
-    dev->vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, dev->ray_tracing->pipeline);
-    dev->vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, dev->ray_tracing->layout, 0, 1, &copy->set,
+    dev->vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, dev->rays.tracing->pipeline);
+    dev->vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, dev->rays.tracing->layout, 0, 1, &copy->set,
                                   0, NULL);
     dev->vk.CmdDispatch(commands, groups < MOST_GROUPS ? groups : MOST_GROUPS, TABLES, 1);
     barrier(dev, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, rays,
             VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_INDIRECT_COMMAND_READ_BIT);
-    dev->ray_tracing->copied++;
+    dev->rays.tracing->copied++;
     return replay_format_bound_restore(r, dev, bound);
 }
 
@@ -350,7 +350,7 @@ static enum lap_status replace_tables(struct replay *r, struct replay_device *de
                                       struct replay_ray_tracing_groups *groups,
                                       const VkStridedDeviceAddressRegionKHR *tables[TABLES])
 {
-    const struct replay_ray_tracing *rays = dev->ray_tracing;
+    const struct replay_ray_tracing *rays = dev->rays.tracing;
     enum lap_status status = replay_ray_tracing_need_pairs(r, dev, groups);
     struct plan plan = begin_plan(rays, groups);
     VkStridedDeviceAddressRegionKHR live[TABLES];
@@ -386,10 +386,9 @@ static enum lap_status replace_indirect(struct replay *r, struct replay_device *
                                         const struct replay_format_bound_state *bound,
                                         struct replay_ray_tracing_groups *groups, VkDeviceAddress *command)
 {
-    const struct replay_ray_tracing *rays = dev->ray_tracing;
+    const struct replay_ray_tracing *rays = dev->rays.tracing;
     const uint64_t base = rays->properties.shaderGroupBaseAlignment;
-    const uint64_t largest =
-        dev->largest_binding_table_buffer < MOST_BYTES ? dev->largest_binding_table_buffer : MOST_BYTES;
+    const uint64_t largest = dev->rays.largest_table_buffer < MOST_BYTES ? dev->rays.largest_table_buffer : MOST_BYTES;
     /* The smallest records grow most, and the last one of a table may be larger than the rest of it. */
     const uint64_t smallest = record_bytes(rays, groups, groups->recorded_bytes),
                    room = round_up((largest / groups->recorded_bytes + 1) * smallest + largest, base > 4 ? base : 4);
@@ -430,14 +429,14 @@ static enum lap_status trace(struct replay *r, struct replay_device *dev, const 
                              const VkStridedDeviceAddressRegionKHR *tables[TABLES])
 {
     struct replay_ray_tracing_groups *groups =
-        lap_map_get(&dev->ray_tracing->groups, gen_u64_VkPipeline(state->pipeline));
+        lap_map_get(&dev->rays.tracing->groups, gen_u64_VkPipeline(state->pipeline));
     bool usable = true;
     enum lap_status status;
 
     for (uint32_t i = 0; i < TABLES; i++) {
         if (!tables[i])
             return LAP_END; /* the generated function refuses it */
-        usable &= is_usable(dev->ray_tracing, tables[i]);
+        usable &= is_usable(dev->rays.tracing, tables[i]);
     }
     if (!groups || !groups->pairs || (!groups->differ && usable))
         return LAP_END;
@@ -477,7 +476,7 @@ enum lap_status replay_ray_tracing_record(struct replay *r, struct replay_device
     else if (r->at.command == GEN_vkCmdTraceRaysIndirect2KHR) {
         struct gen_args_vkCmdTraceRaysIndirect2KHR *a = args;
         struct replay_ray_tracing_groups *groups =
-            lap_map_get(&dev->ray_tracing->groups, gen_u64_VkPipeline(state->pipeline));
+            lap_map_get(&dev->rays.tracing->groups, gen_u64_VkPipeline(state->pipeline));
         enum lap_status status;
 
         if (!groups || !groups->pairs || (!groups->differ && !groups->stricter))

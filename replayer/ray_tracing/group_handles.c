@@ -68,10 +68,10 @@ enum lap_status replay_ray_tracing_buffer_write(struct replay *r, struct replay_
 void replay_ray_tracing_buffer_free(struct replay_device *dev, struct replay_ray_tracing_buffer *buffer)
 {
     if (buffer->staged.batch)
-        replay_staging_settle(dev->ray_tracing->r, dev, &buffer->staged, buffer->buffer);
+        replay_staging_settle(dev->rays.tracing->r, dev, &buffer->staged, buffer->buffer);
     if (buffer->buffer) {
         replay_destroy(dev, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(buffer->buffer));
-        replay_objects_release(dev->ray_tracing->r, 1);
+        replay_objects_release(dev->rays.tracing->r, 1);
     }
     replay_memory_place_free(dev, &buffer->place);
     *buffer = (struct replay_ray_tracing_buffer){0};
@@ -81,13 +81,13 @@ void replay_ray_tracing_buffer_free(struct replay_device *dev, struct replay_ray
 
 static enum lap_status need_device(struct replay *r, struct replay_device *dev)
 {
-    struct replay_ray_tracing *rays = dev->ray_tracing;
+    struct replay_ray_tracing *rays = dev->rays.tracing;
     VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
 
     if (rays && rays->properties.shaderGroupHandleSize)
         return LAP_OK;
     if (!rays) {
-        rays = dev->ray_tracing = calloc(1, sizeof *rays);
+        rays = dev->rays.tracing = calloc(1, sizeof *rays);
         if (!rays)
             return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory for ray tracing"));
         rays->r = r;
@@ -109,8 +109,8 @@ static enum lap_status need_device(struct replay *r, struct replay_device *dev)
 
 void replay_ray_tracing_note_buffer(struct replay_device *dev, VkDeviceSize bytes)
 {
-    if (bytes > dev->largest_binding_table_buffer)
-        dev->largest_binding_table_buffer = bytes;
+    if (bytes > dev->rays.largest_table_buffer)
+        dev->rays.largest_table_buffer = bytes;
 }
 
 /* ---- pipelines ---- */
@@ -129,7 +129,7 @@ static int by_recorded(const void *a, const void *b, void *words)
 static enum lap_status sort_pairs(struct replay *r, const struct replay_device *dev, const unsigned char *recorded,
                                   const unsigned char *live, struct replay_ray_tracing_groups *groups)
 {
-    uint32_t from = groups->recorded_bytes, to = dev->ray_tracing->properties.shaderGroupHandleSize, words = from / 4;
+    uint32_t from = groups->recorded_bytes, to = dev->rays.tracing->properties.shaderGroupHandleSize, words = from / 4;
     size_t pair = from + to;
 
     groups->pairs = calloc(groups->count, pair);
@@ -147,7 +147,7 @@ enum lap_status replay_ray_tracing_need_pairs(struct replay *r, struct replay_de
                                               struct replay_ray_tracing_groups *groups)
 {
     size_t bytes =
-        (size_t)groups->count * (groups->recorded_bytes + dev->ray_tracing->properties.shaderGroupHandleSize);
+        (size_t)groups->count * (groups->recorded_bytes + dev->rays.tracing->properties.shaderGroupHandleSize);
     enum lap_status status = LAP_OK;
 
     if (groups->buffer.buffer)
@@ -170,7 +170,7 @@ static void free_groups(struct replay_device *dev, struct replay_ray_tracing_gro
 
 static struct replay_ray_tracing_groups *groups_of(const struct replay_device *dev, VkPipeline pipeline)
 {
-    return dev->ray_tracing && pipeline ? lap_map_get(&dev->ray_tracing->groups, gen_u64_VkPipeline(pipeline)) : NULL;
+    return dev->rays.tracing && pipeline ? lap_map_get(&dev->rays.tracing->groups, gen_u64_VkPipeline(pipeline)) : NULL;
 }
 
 enum lap_status replay_ray_tracing_check(struct replay *r, struct replay_device *dev,
@@ -178,9 +178,9 @@ enum lap_status replay_ray_tracing_check(struct replay *r, struct replay_device 
 {
     enum lap_status status = need_device(r, dev);
 
-    if (status == LAP_OK && info->maxPipelineRayRecursionDepth > dev->ray_tracing->properties.maxRayRecursionDepth)
+    if (status == LAP_OK && info->maxPipelineRayRecursionDepth > dev->rays.tracing->properties.maxRayRecursionDepth)
         return replay_refuse(r, "rays call rays to a depth of %u, the GPU allows %u",
-                             info->maxPipelineRayRecursionDepth, dev->ray_tracing->properties.maxRayRecursionDepth);
+                             info->maxPipelineRayRecursionDepth, dev->rays.tracing->properties.maxRayRecursionDepth);
     return status;
 }
 
@@ -235,12 +235,12 @@ enum lap_status replay_ray_tracing_created(struct replay *r, struct replay_devic
         free(groups);
         return replay_place(r, lap_fail(LAP_ERROR_MEMORY, "out of memory for shader groups"));
     }
-    status = lap_map_put(&dev->ray_tracing->groups, gen_u64_VkPipeline(pipeline), groups, &old);
+    status = lap_map_put(&dev->rays.tracing->groups, gen_u64_VkPipeline(pipeline), groups, &old);
     if (status != LAP_OK) {
         free_groups(dev, groups);
         return replay_place(r, status);
     }
-    dev->ray_tracing->pipelines += !groups->library;
+    dev->rays.tracing->pipelines += !groups->library;
     return LAP_OK;
 }
 
@@ -271,7 +271,7 @@ static enum lap_status check_groups(struct replay *r, const struct gen_args_lapi
 static void compare_stacks(struct replay_device *dev, const struct gen_args_lapilliShaderGroups *args,
                            const struct replay_ray_tracing_groups *groups)
 {
-    struct replay_ray_tracing *rays = dev->ray_tracing;
+    struct replay_ray_tracing *rays = dev->rays.tracing;
     const uint32_t *recorded = args->pStackSizes;
     uint64_t most = 0;
 
@@ -298,7 +298,7 @@ static void compare_stacks(struct replay_device *dev, const struct gen_args_lapi
 
 uint32_t replay_ray_tracing_stack_size(const struct replay_device *dev, uint32_t recorded)
 {
-    const struct replay_ray_tracing *rays = dev->ray_tracing;
+    const struct replay_ray_tracing *rays = dev->rays.tracing;
     uint64_t factor = rays->stack_factor < (uint64_t)UINT32_MAX ? rays->stack_factor : UINT32_MAX;
     uint64_t bytes = (recorded * factor + STACK_ONE - 1) / STACK_ONE + rays->stack_more;
 
@@ -309,7 +309,7 @@ enum lap_status replay_lapilliShaderGroups(struct replay *r, struct replay_devic
                                            struct gen_args_lapilliShaderGroups *args)
 {
     struct replay_ray_tracing_groups *groups = groups_of(dev, args->pipeline);
-    struct replay_ray_tracing *rays = dev->ray_tracing;
+    struct replay_ray_tracing *rays = dev->rays.tracing;
     enum lap_status status = check_groups(r, args, groups);
     unsigned char *live;
     size_t bytes;
@@ -339,7 +339,7 @@ enum lap_status replay_lapilliShaderGroups(struct replay *r, struct replay_devic
 void replay_ray_tracing_forget_pipeline(struct replay_device *dev, VkPipeline pipeline)
 {
     struct replay_ray_tracing_groups *groups =
-        dev->ray_tracing ? lap_map_remove(&dev->ray_tracing->groups, gen_u64_VkPipeline(pipeline)) : NULL;
+        dev->rays.tracing ? lap_map_remove(&dev->rays.tracing->groups, gen_u64_VkPipeline(pipeline)) : NULL;
     if (groups)
         free_groups(dev, groups);
 }
@@ -351,7 +351,7 @@ static void end_groups(void *dev, uint64_t pipeline, void *groups)
 
 void replay_ray_tracing_finish(struct replay *r, struct replay_device *dev)
 {
-    struct replay_ray_tracing *rays = dev->ray_tracing;
+    struct replay_ray_tracing *rays = dev->rays.tracing;
 
     if (!rays)
         return;
@@ -365,5 +365,5 @@ void replay_ray_tracing_finish(struct replay *r, struct replay_device *dev)
                 " have other group handles on this GPU; binding tables were copied for %" PRIu64 " commands",
                 rays->pipelines, rays->pipelines_that_differ, rays->copied);
     free(rays);
-    dev->ray_tracing = NULL;
+    dev->rays.tracing = NULL;
 }

@@ -40,7 +40,7 @@ struct replay_ray_tracing_state {
     VkPipeline pipeline; /* bound for ray tracing; null: none */
 };
 
-/* For devices with dev->ray_tracing. Records a command that traces rays with copied binding tables. LAP_END: another
+/* For devices with dev->rays.tracing. Records a command that traces rays with copied binding tables. LAP_END: another
  * command, or nothing is to be copied: the caller records it unchanged. */
 enum lap_status replay_ray_tracing_record(struct replay *r, struct replay_device *dev,
                                           struct replay_ray_tracing_state *state,

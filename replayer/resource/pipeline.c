@@ -526,7 +526,7 @@ enum lap_status replay_CreateRayTracingPipelinesKHR(struct replay *r, struct rep
 enum lap_status replay_end_VkPipeline(struct replay *r, struct replay_device *dev, uint64_t index,
                                       struct replay_object *object)
 {
-    if (__builtin_expect(dev->ray_tracing != NULL, 0))
+    if (__builtin_expect(dev->rays.tracing != NULL, 0))
         replay_ray_tracing_forget_pipeline(dev, gen_VkPipeline(object->live));
     if (__builtin_expect(dev->busy, 0))
         replay_deferred_destroy_handle(dev, GEN_HANDLE_VkPipeline, object->live);

@@ -49,7 +49,7 @@ static bool begin(struct unit_replay *u)
 static void end(struct unit_replay *u)
 {
     replay_ray_tracing_finish(&u->r, &u->dev);
-    CHECK(!u->dev.ray_tracing);
+    CHECK(!u->dev.rays.tracing);
     unit_replay_finish(u);
 }
 
@@ -92,7 +92,7 @@ static enum lap_status tell(struct unit_replay *u, uint64_t pipeline, uint32_t c
 
 static const struct replay_ray_tracing_groups *groups_of(const struct unit_replay *u, uint64_t pipeline)
 {
-    return lap_map_get(&u->dev.ray_tracing->groups, pipeline);
+    return lap_map_get(&u->dev.rays.tracing->groups, pipeline);
 }
 
 UNIT_TEST(handles_are_compared)
