@@ -74,7 +74,7 @@ static enum lap_status play_one(struct replay *r, struct playing *p, const struc
                              : dev->rays.tracing ? play_with_rays(r, dev, &p->rays, p->copies, before, args)
                                                  : play_with_conversion(r, dev, p->copies, before, args);
 
-    if (status == LAP_OK && __builtin_expect(dev->descriptors != NULL, 0))
+    if (status == LAP_OK && __builtin_expect(dev->descriptors.buffers != NULL, 0))
         status = replay_descriptor_buffers_note(r, dev, p->recorded->commands, r->at.command, args->bytes);
     return status == LAP_OK && dev->sync.events ? replay_command_events_note(r, dev, p->recorded->commands, args->bytes)
                                                 : status;
@@ -134,7 +134,7 @@ static enum lap_status begin(struct replay *r, struct playing *p)
     replay_command_events_begin(r, dev, p->recorded->commands);
     lap_block_init(&p->block, p->recorded->data, p->recorded->bytes, gen_u64_VkCommandBuffer(p->recorded->commands),
                    r->dictionary, &r->arena, &r->source);
-    if (dev->descriptors) {
+    if (dev->descriptors.buffers) {
         enum lap_status status = replay_descriptor_buffers_begin(r, dev, p->recorded->commands);
         if (status != LAP_OK)
             return status;
@@ -175,7 +175,7 @@ enum lap_status replay_command_playback_run(struct replay *r, const struct repla
     if (p.block.index != recorded->command_count)
         return lap_fail(LAP_ERROR_FORMAT, "block %" PRIu64 " has %" PRIu32 " commands, its packet says %" PRIu32,
                         recorded->number, p.block.index, recorded->command_count);
-    return recorded->dev->descriptors ? end_descriptors(r, recorded) : LAP_OK;
+    return recorded->dev->descriptors.buffers ? end_descriptors(r, recorded) : LAP_OK;
 }
 
 enum lap_status replay_lapilliBlock(struct replay *r, struct replay_device *dev, struct gen_args_lapilliBlock *args)

@@ -99,8 +99,8 @@ enum lap_status replay_CreateCommandPool(struct replay *r, struct replay_device 
 /* Whether modules may have something for single command buffers. */
 static bool has_parts(const struct replay_device *dev)
 {
-    return dev->formats.converter || dev->rays.build_scratch || dev->sync.events || dev->push || dev->descriptors ||
-           dev->rays.tracing;
+    return dev->formats.converter || dev->rays.build_scratch || dev->sync.events || dev->descriptors.push ||
+           dev->descriptors.buffers || dev->rays.tracing;
 }
 
 enum lap_status replay_DestroyCommandPool(struct replay *r, struct replay_device *dev,
@@ -216,11 +216,11 @@ enum lap_status replay_BeginCommandBuffer(struct replay *r, struct replay_device
     bool secondary = false;
     VkResult result;
 
-    if (!inherited || dev->descriptors)
+    if (!inherited || dev->descriptors.buffers)
         (void)replay_command_buffer_pool(r, args->commandBuffer, &secondary);
     if (secondary && !inherited)
         return replay_absent(r, "pInheritanceInfo");
-    if (secondary && dev->descriptors) {
+    if (secondary && dev->descriptors.buffers) {
         enum lap_status status = replay_descriptor_buffers_inherit(r, dev, inherited);
         if (status != LAP_OK)
             return status;

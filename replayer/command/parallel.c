@@ -228,8 +228,8 @@ enum lap_status replay_parallel_finish(struct replay *r)
 static bool can_gather(const struct replay_device *dev)
 {
     return !(dev->formats.substitutes && dev->formats.substitutes->converts_copies) && !dev->addresses.translated &&
-           !dev->enabled.nested_command_buffers && !dev->enabled.acceleration && !dev->push &&
-           !dev->generated_commands && !dev->descriptors && !dev->rays.tracing;
+           !dev->enabled.nested_command_buffers && !dev->enabled.acceleration && !dev->descriptors.push &&
+           !dev->generated_commands && !dev->descriptors.buffers && !dev->rays.tracing;
 }
 
 enum lap_status replay_parallel_add(struct replay *r, const struct replay_command_playback *block)

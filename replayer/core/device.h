@@ -132,6 +132,12 @@ struct replay_device_rays {
     VkDeviceSize largest_table_buffer;              /* the size of the largest buffer for binding tables so far */
 };
 
+struct replay_device_descriptors {
+    struct replay_push_descriptors
+        *push; /* push_descriptors.h; NULL: the device can push descriptors, or the trace pushes none */
+    struct replay_descriptor_buffers *buffers; /* descriptor_buffers.h; NULL: the program enabled none */
+};
+
 struct replay_device {
     VkDevice live;
     uint64_t index;
@@ -152,10 +158,8 @@ struct replay_device {
     struct replay_device_formats formats;
     struct replay_device_rays rays;
     struct replay_device_recorded recorded;
-    struct replay_push_descriptors
-        *push; /* push_descriptors.h; NULL: the device can push descriptors, or the trace pushes none */
-    struct replay_host_copies *host_copies;        /* host_copy.h; NULL: the device has none */
-    struct replay_descriptor_buffers *descriptors; /* descriptor_buffers.h; NULL: the program enabled none */
+    struct replay_device_descriptors descriptors;
+    struct replay_host_copies *host_copies; /* host_copy.h; NULL: the device has none */
     struct replay_generated_commands
         *generated_commands; /* generated_commands.h; NULL until there is a layout of such */
     struct replay_device *next;

@@ -207,17 +207,17 @@ static bool dispatches(uint32_t command)
 enum lap_status replay_descriptor_buffers_note(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                                uint32_t command, const void *data)
 {
-    struct replay_descriptor_commands *c = dev->descriptors ? dev->descriptors->playing : NULL;
+    struct replay_descriptor_commands *c = dev->descriptors.buffers ? dev->descriptors.buffers->playing : NULL;
     enum lap_status status = LAP_OK;
     bool writes;
 
     if (!c)
         return LAP_OK;
-    if (dev->descriptors->heaps)
+    if (dev->descriptors.buffers->heaps)
         status = replay_heaps_note(r, dev, c, command, data);
     if (status != LAP_OK)
         return status;
-    if (dev->descriptors->has_buffers) {
+    if (dev->descriptors.buffers->has_buffers) {
         status = note_write(r, dev, commands, c, command, data, &writes);
         if (writes)
             return status;

@@ -39,7 +39,7 @@ enum lap_status replay_descriptor_buffers_create(struct replay *r, struct replay
     lap_map_init(&d->pipeline_layouts);
     lap_map_init(&d->commands);
     lap_map_init(&d->known_addresses);
-    dev->descriptors = d;
+    dev->descriptors.buffers = d;
     d->has_buffers = buffers;
     status = replay_heaps_create(r, dev, info);
     if (status != LAP_OK || !buffers)
@@ -69,7 +69,7 @@ static void end_pipeline_layout(void *user, uint64_t index, void *data)
 
 static void report_unknown(struct replay *r, struct replay_device *dev)
 {
-    struct replay_descriptor_buffers *d = dev->descriptors;
+    struct replay_descriptor_buffers *d = dev->descriptors.buffers;
     uint32_t unknown = replay_descriptor_table_unknown(r, dev, &d->table);
 
     if (unknown != d->reported)
@@ -83,7 +83,7 @@ static void report_unknown(struct replay *r, struct replay_device *dev)
 
 void replay_descriptor_buffers_destroy(struct replay *r, struct replay_device *dev)
 {
-    struct replay_descriptor_buffers *d = dev->descriptors;
+    struct replay_descriptor_buffers *d = dev->descriptors.buffers;
 
     if (!d)
         return;
@@ -102,7 +102,7 @@ void replay_descriptor_buffers_destroy(struct replay *r, struct replay_device *d
         free(d->addresses[i]);
     free(d->addresses);
     free(d);
-    dev->descriptors = NULL;
+    dev->descriptors.buffers = NULL;
 }
 
 bool replay_descriptor_buffers_note_buffer(struct replay_device *dev, uint64_t usage)
@@ -111,9 +111,9 @@ bool replay_descriptor_buffers_note_buffer(struct replay_device *dev, uint64_t u
         VK_BUFFER_USAGE_RESOURCE_DESCRIPTOR_BUFFER_BIT_EXT | VK_BUFFER_USAGE_SAMPLER_DESCRIPTOR_BUFFER_BIT_EXT;
     const uint64_t stores = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT;
 
-    if (!dev->descriptors || !(usage & descriptors))
+    if (!dev->descriptors.buffers || !(usage & descriptors))
         return false;
-    dev->descriptors->may_be_stored |= (usage & stores) != 0;
+    dev->descriptors.buffers->may_be_stored |= (usage & stores) != 0;
     return true;
 }
 
@@ -166,7 +166,7 @@ enum lap_status replay_descriptor_buffers_layout(struct replay *r, struct replay
                                                  VkDescriptorSetLayout live,
                                                  const VkDescriptorSetLayoutCreateInfo *info)
 {
-    struct replay_descriptor_buffers *d = dev->descriptors;
+    struct replay_descriptor_buffers *d = dev->descriptors.buffers;
     struct replay_descriptor_layout *layout;
     struct lap_descriptor_places *places;
 
@@ -189,7 +189,7 @@ static bool is_word(uint64_t bytes)
 enum lap_status replay_lapilliDescriptorLayout(struct replay *r, struct replay_device *dev,
                                                struct gen_args_lapilliDescriptorLayout *args)
 {
-    struct replay_descriptor_buffers *d = dev->descriptors;
+    struct replay_descriptor_buffers *d = dev->descriptors.buffers;
     uint64_t index =
         replay_object_index(r, GEN_HANDLE_VkDescriptorSetLayout, gen_u64_VkDescriptorSetLayout(args->layout));
     struct replay_descriptor_layout *layout = d ? lap_map_get(&d->layouts, index) : NULL;
@@ -216,14 +216,14 @@ enum lap_status replay_lapilliDescriptorLayout(struct replay *r, struct replay_d
 
 void replay_descriptor_buffers_end_layout(struct replay_device *dev, uint64_t index)
 {
-    if (dev->descriptors)
-        replay_descriptor_layout_release(lap_map_remove(&dev->descriptors->layouts, index));
+    if (dev->descriptors.buffers)
+        replay_descriptor_layout_release(lap_map_remove(&dev->descriptors.buffers->layouts, index));
 }
 
 enum lap_status replay_descriptor_buffers_pipeline_layout(struct replay *r, struct replay_device *dev, uint64_t index,
                                                           const VkPipelineLayoutCreateInfo *info)
 {
-    struct replay_descriptor_buffers *d = dev->descriptors;
+    struct replay_descriptor_buffers *d = dev->descriptors.buffers;
     struct replay_descriptor_pipeline_layout *layout;
     uint32_t count = info->pSetLayouts ? info->setLayoutCount : 0;
 
@@ -247,8 +247,8 @@ enum lap_status replay_descriptor_buffers_pipeline_layout(struct replay *r, stru
 
 void replay_descriptor_buffers_end_pipeline_layout(struct replay_device *dev, uint64_t index)
 {
-    if (dev->descriptors)
-        end_pipeline_layout(NULL, index, lap_map_remove(&dev->descriptors->pipeline_layouts, index));
+    if (dev->descriptors.buffers)
+        end_pipeline_layout(NULL, index, lap_map_remove(&dev->descriptors.buffers->pipeline_layouts, index));
 }
 
 /* ---- meanings of bytes ---- */
@@ -283,7 +283,7 @@ static uint64_t key_of(enum lap_descriptor_kind kind, const unsigned char *bytes
 static enum lap_status put(struct replay *r, struct replay_device *dev, enum lap_descriptor_kind kind, const void *from,
                            uint32_t from_bytes, const void *to)
 {
-    struct replay_descriptor_buffers *d = dev->descriptors;
+    struct replay_descriptor_buffers *d = dev->descriptors.buffers;
     unsigned char translated[REPLAY_DESCRIPTOR_BYTES];
     enum lap_status status = replay_descriptor_table_put(r, dev, &d->table, kind, from, from_bytes, to);
 
@@ -300,7 +300,7 @@ static enum lap_status put(struct replay *r, struct replay_device *dev, enum lap
 static enum lap_status keep_address(struct replay *r, struct replay_device *dev,
                                     const struct replay_descriptor_address *wanted)
 {
-    struct replay_descriptor_buffers *d = dev->descriptors;
+    struct replay_descriptor_buffers *d = dev->descriptors.buffers;
     uint64_t key = key_of(wanted->kind, wanted->from, wanted->from_bytes);
     struct replay_descriptor_address *known = lap_map_get(&d->known_addresses, key);
 
@@ -324,7 +324,7 @@ static enum lap_status keep_address(struct replay *r, struct replay_device *dev,
 enum lap_status replay_GetDescriptorEXT(struct replay *r, struct replay_device *dev,
                                         struct gen_args_vkGetDescriptorEXT *args)
 {
-    struct replay_descriptor_buffers *d = dev->descriptors;
+    struct replay_descriptor_buffers *d = dev->descriptors.buffers;
     const VkDescriptorGetInfoEXT *info = args->pDescriptorInfo;
     const VkDescriptorAddressInfoEXT *address = address_info(info);
     enum lap_descriptor_kind kind = lap_descriptor_kind_of(info->type);
@@ -382,13 +382,13 @@ static enum lap_status renew(struct replay *r, struct replay_device *dev, struct
         info.type = VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR;
         info.data.accelerationStructure = address.address;
     }
-    dev->vk.GetDescriptorEXT(dev->live, &info, dev->descriptors->sizes.bytes[kept->kind], to);
+    dev->vk.GetDescriptorEXT(dev->live, &info, dev->descriptors.buffers->sizes.bytes[kept->kind], to);
     return put(r, dev, kept->kind, kept->from, kept->from_bytes, to);
 }
 
 enum lap_status replay_descriptor_buffers_renew(struct replay *r, struct replay_device *dev)
 {
-    struct replay_descriptor_buffers *d = dev->descriptors;
+    struct replay_descriptor_buffers *d = dev->descriptors.buffers;
     VkDeviceAddress begin, end;
     enum lap_status status = LAP_OK;
 

@@ -14,16 +14,17 @@
 #include "replayer/core/device.h"
 
 /* Call it with the device, after its functions are loaded and its memory planner is made; `info` created the device.
- * Sets dev->descriptors where descriptor buffers are enabled. */
+ * Sets dev->descriptors.buffers where descriptor buffers are enabled. */
 enum lap_status replay_descriptor_buffers_create(struct replay *r, struct replay_device *dev,
                                                  const VkDeviceCreateInfo *info) LAP_MUST_CHECK;
 /* Call it when the device is idle, after the end of the trace's objects. */
 void replay_descriptor_buffers_destroy(struct replay *r, struct replay_device *dev);
 
-/* A buffer was created: whether its usage is for descriptors. Nothing without dev->descriptors. */
+/* A buffer was created: whether its usage is for descriptors. Nothing without dev->descriptors.buffers. */
 bool replay_descriptor_buffers_note_buffer(struct replay_device *dev, uint64_t usage);
 
-/* Layouts of sets and pipelines begin and end, by their index in the trace. Nothing without dev->descriptors. */
+/* Layouts of sets and pipelines begin and end, by their index in the trace. Nothing without dev->descriptors.buffers.
+ */
 enum lap_status replay_descriptor_buffers_layout(struct replay *r, struct replay_device *dev, uint64_t index,
                                                  VkDescriptorSetLayout live,
                                                  const VkDescriptorSetLayoutCreateInfo *info) LAP_MUST_CHECK;

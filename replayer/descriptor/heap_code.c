@@ -252,7 +252,7 @@ static enum lap_status adapt_shaders(struct replay *r, const struct replay_heaps
 
 enum lap_status replay_heaps_adapt_call(struct replay *r, struct replay_device *dev, uint32_t command, void *data)
 {
-    const struct replay_heaps *heaps = dev->descriptors->heaps;
+    const struct replay_heaps *heaps = dev->descriptors.buffers->heaps;
     enum lap_status status = LAP_OK;
 
     if (!heaps || (heaps->same_strides && heaps->room[REPLAY_HEAP_RESOURCES].scale == 1))

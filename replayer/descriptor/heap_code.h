@@ -8,8 +8,8 @@
 
 /* Adapts the decoded arguments of vkCreateShaderModule, vkCreateShadersEXT and vkCreate*Pipelines: offsets of mappings
  * are scaled, and SPIR-V that takes sizes of descriptors from the driver gets the recorded ones (then in the replay's
- * scratch memory). Leaves other commands alone. Call it once for a call, where dev->descriptors is set. Refuses code
- * that can't be adapted. */
+ * scratch memory). Leaves other commands alone. Call it once for a call, where dev->descriptors.buffers is set. Refuses
+ * code that can't be adapted. */
 enum lap_status replay_heaps_adapt_call(struct replay *r, struct replay_device *dev, uint32_t command,
                                         void *args) LAP_MUST_CHECK;
 

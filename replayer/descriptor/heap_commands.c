@@ -23,7 +23,7 @@ static VkDeviceSize align_up(VkDeviceSize value, VkDeviceSize alignment)
 
 static enum lap_status fill_shadow(struct replay *r, struct replay_device *dev, struct replay_shadow *shadow)
 {
-    const struct replay_heap_room *room = &dev->descriptors->heaps->room[shadow->kind];
+    const struct replay_heap_room *room = &dev->descriptors.buffers->heaps->room[shadow->kind];
     VkDeviceSize alignment = room->alignment > 256 ? room->alignment : 256;
     VkDeviceSize places = shadow->bytes / room->place, words = shadow->bytes / 4;
     enum lap_status status;
@@ -50,7 +50,7 @@ static enum lap_status fill_shadow(struct replay *r, struct replay_device *dev, 
 static enum lap_status find_shadow(struct replay *r, struct replay_device *dev, enum replay_heap_kind kind,
                                    const VkDeviceAddressRangeEXT *range, struct replay_shadow **out)
 {
-    struct replay_heaps *heaps = dev->descriptors->heaps;
+    struct replay_heaps *heaps = dev->descriptors.buffers->heaps;
     VkDeviceAddress end = replay_address_end_of(dev, range->address);
     struct replay_shadow *shadow;
     enum lap_status status;
@@ -107,12 +107,12 @@ static enum lap_status add_use(struct replay *r, struct replay_descriptor_comman
 static enum lap_status bind(struct replay *r, struct replay_device *dev, enum replay_heap_kind kind,
                             VkBindHeapInfoEXT *info)
 {
-    struct replay_descriptor_commands *c = dev->descriptors ? dev->descriptors->playing : NULL;
+    struct replay_descriptor_commands *c = dev->descriptors.buffers ? dev->descriptors.buffers->playing : NULL;
     const struct replay_heap_room *room;
     struct replay_shadow *shadow = NULL;
     enum lap_status status;
 
-    if (!c || !dev->descriptors->heaps)
+    if (!c || !dev->descriptors.buffers->heaps)
         return replay_refuse(r, "a descriptor heap is bound on a device without such heaps");
     status = find_shadow(r, dev, kind, &info->heapRange, &shadow);
     if (status != LAP_OK)
@@ -120,7 +120,7 @@ static enum lap_status bind(struct replay *r, struct replay_device *dev, enum re
     for (size_t i = 0; i < c->heap_count; i++)
         if (c->heaps[i].shadow->kind == kind)
             c->heaps[i].bound = false;
-    room = &dev->descriptors->heaps->room[kind];
+    room = &dev->descriptors.buffers->heaps->room[kind];
     info->heapRange = (VkDeviceAddressRangeEXT){shadow->to, shadow->to_bytes};
     info->reservedRangeOffset = shadow->reserved_offset;
     info->reservedRangeSize = room->reserved;
@@ -336,7 +336,7 @@ enum lap_status replay_heaps_make_jobs(struct replay *r, const struct replay_dev
         return replay_no_scratch(r);
     for (size_t i = 0; i < c->heap_count; i++) {
         const struct replay_shadow *shadow = c->heaps[i].shadow;
-        const struct replay_heap_room *room = &dev->descriptors->heaps->room[shadow->kind];
+        const struct replay_heap_room *room = &dev->descriptors.buffers->heaps->room[shadow->kind];
         struct replay_heap_job job = {.from = shadow->from,
                                       .to = shadow->to,
                                       .seen = shadow->seen.address,

@@ -48,7 +48,7 @@ enum lap_status replay_heaps_create(struct replay *r, struct replay_device *dev,
     if (!heaps)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for a device");
     lap_map_init(&heaps->known);
-    dev->descriptors->heaps = heaps;
+    dev->descriptors.buffers->heaps = heaps;
     return LAP_OK;
 }
 
@@ -61,7 +61,7 @@ static void end_known(void *user, uint64_t key, void *known)
 
 void replay_heaps_destroy(struct replay *r, struct replay_device *dev)
 {
-    struct replay_heaps *heaps = dev->descriptors->heaps;
+    struct replay_heaps *heaps = dev->descriptors.buffers->heaps;
     uint32_t unknown;
 
     if (!heaps)
@@ -84,7 +84,7 @@ void replay_heaps_destroy(struct replay *r, struct replay_device *dev)
     replay_descriptor_table_finish(r, dev, &heaps->table);
     replay_heap_translator_destroy(dev, &heaps->translator);
     free(heaps);
-    dev->descriptors->heaps = NULL;
+    dev->descriptors.buffers->heaps = NULL;
 }
 
 /* ---- sizes ---- */
@@ -216,7 +216,7 @@ static enum lap_status add_types(struct replay *r, struct replay_device *dev, st
 enum lap_status replay_lapilliDescriptorHeaps(struct replay *r, struct replay_device *dev,
                                               struct gen_args_lapilliDescriptorHeaps *args)
 {
-    struct replay_heaps *heaps = dev->descriptors ? dev->descriptors->heaps : NULL;
+    struct replay_heaps *heaps = dev->descriptors.buffers ? dev->descriptors.buffers->heaps : NULL;
     struct lap_descriptor_sizes sizes = {0};
     enum lap_status status;
 
@@ -262,7 +262,7 @@ static void warn_of_types(struct replay *r, struct replay_heaps *heaps)
 /* Updates of memory and vkCmdUpdateBuffer may have translated addresses in the recorded bytes. */
 static enum lap_status put(struct replay *r, struct replay_device *dev, const struct replay_heap_known *known)
 {
-    struct replay_heaps *heaps = dev->descriptors->heaps;
+    struct replay_heaps *heaps = dev->descriptors.buffers->heaps;
     const struct replay_heap_type *type = known->type;
     unsigned char translated[REPLAY_DESCRIPTOR_BYTES];
     enum lap_status status =
@@ -279,7 +279,7 @@ static enum lap_status put(struct replay *r, struct replay_device *dev, const st
 
 static enum lap_status keep(struct replay *r, struct replay_device *dev, const struct replay_heap_known *wanted)
 {
-    struct replay_heaps *heaps = dev->descriptors->heaps;
+    struct replay_heaps *heaps = dev->descriptors.buffers->heaps;
     uint64_t key = key_of(wanted->type, wanted->from);
     struct replay_heap_known *known = lap_map_get(&heaps->known, key);
     bool listed;
@@ -335,7 +335,7 @@ static bool is_image(uint32_t type)
 static enum lap_status begin_known(struct replay *r, struct replay_device *dev, uint32_t type,
                                    const VkHostAddressRangeEXT *bytes, struct replay_heap_known *out)
 {
-    const struct replay_heaps *heaps = dev->descriptors->heaps;
+    const struct replay_heaps *heaps = dev->descriptors.buffers->heaps;
 
     *out = (struct replay_heap_known){.type = type_of(heaps, type)};
     if (!out->type)
@@ -352,7 +352,7 @@ enum lap_status replay_WriteResourceDescriptorsEXT(struct replay *r, struct repl
 {
     enum lap_status status = LAP_OK;
 
-    if (!dev->descriptors || !dev->descriptors->heaps)
+    if (!dev->descriptors.buffers || !dev->descriptors.buffers->heaps)
         return replay_missing(r, GEN_vkWriteResourceDescriptorsEXT);
     for (uint32_t i = 0; i < args->resourceCount && status == LAP_OK; i++) {
         const VkResourceDescriptorInfoEXT *info = &args->pResources[i];
@@ -381,7 +381,7 @@ enum lap_status replay_WriteSamplerDescriptorsEXT(struct replay *r, struct repla
 {
     enum lap_status status = LAP_OK;
 
-    if (!dev->descriptors || !dev->descriptors->heaps || !dev->vk.WriteSamplerDescriptorsEXT)
+    if (!dev->descriptors.buffers || !dev->descriptors.buffers->heaps || !dev->vk.WriteSamplerDescriptorsEXT)
         return replay_missing(r, GEN_vkWriteSamplerDescriptorsEXT);
     for (uint32_t i = 0; i < args->samplerCount && status == LAP_OK; i++) {
         struct replay_heap_known known;
@@ -421,7 +421,7 @@ static enum lap_status renew(struct replay *r, struct replay_device *dev, struct
 enum lap_status replay_heaps_renew(struct replay *r, struct replay_device *dev, VkDeviceAddress begin,
                                    VkDeviceAddress end)
 {
-    struct replay_heaps *heaps = dev->descriptors->heaps;
+    struct replay_heaps *heaps = dev->descriptors.buffers->heaps;
     enum lap_status status = LAP_OK;
 
     for (size_t i = 0; heaps && i < heaps->address_count && status == LAP_OK; i++)

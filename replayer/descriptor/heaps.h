@@ -61,7 +61,7 @@ struct replay_heaps {
 
 /* Whether info enables heaps. */
 bool replay_heaps_wanted(const struct replay_device *dev, const VkDeviceCreateInfo *info);
-/* With the device, which has dev->descriptors. Nothing unless heaps are wanted. */
+/* With the device, which has dev->descriptors.buffers. Nothing unless heaps are wanted. */
 enum lap_status replay_heaps_create(struct replay *r, struct replay_device *dev,
                                     const VkDeviceCreateInfo *info) LAP_MUST_CHECK;
 void replay_heaps_destroy(struct replay *r, struct replay_device *dev);

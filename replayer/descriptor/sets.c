@@ -76,20 +76,21 @@ void replay_descriptor_commands_finish(struct replay *r, struct replay_device *d
 {
     struct finishing finishing = {r, dev};
 
-    lap_map_each(&dev->descriptors->commands, finish_one, &finishing);
+    lap_map_each(&dev->descriptors.buffers->commands, finish_one, &finishing);
 }
 
 struct replay_descriptor_commands *replay_descriptor_commands_of(const struct replay_device *dev,
                                                                  VkCommandBuffer commands)
 {
-    return lap_map_get(&dev->descriptors->commands, gen_u64_VkCommandBuffer(commands));
+    return lap_map_get(&dev->descriptors.buffers->commands, gen_u64_VkCommandBuffer(commands));
 }
 
 void replay_descriptor_buffers_forget(struct replay *r, struct replay_device *dev, VkCommandBuffer commands)
 {
     struct replay_descriptor_commands *c =
-        dev->descriptors && commands ? lap_map_remove(&dev->descriptors->commands, gen_u64_VkCommandBuffer(commands))
-                                     : NULL;
+        dev->descriptors.buffers && commands
+            ? lap_map_remove(&dev->descriptors.buffers->commands, gen_u64_VkCommandBuffer(commands))
+            : NULL;
 
     if (c)
         finish(r, dev, c);
@@ -99,12 +100,13 @@ enum lap_status replay_descriptor_buffers_begin(struct replay *r, struct replay_
 {
     struct replay_descriptor_commands *c;
 
-    if (!dev->descriptors)
+    if (!dev->descriptors.buffers)
         return LAP_OK;
     c = replay_descriptor_commands_of(dev, commands);
     if (!c) {
         c = calloc(1, sizeof *c);
-        if (!c || lap_map_put(&dev->descriptors->commands, gen_u64_VkCommandBuffer(commands), c, NULL) != LAP_OK) {
+        if (!c ||
+            lap_map_put(&dev->descriptors.buffers->commands, gen_u64_VkCommandBuffer(commands), c, NULL) != LAP_OK) {
             free(c);
             return replay_descriptors_no_memory(r);
         }
@@ -114,7 +116,7 @@ enum lap_status replay_descriptor_buffers_begin(struct replay *r, struct replay_
         replay_own_buffer_free(r, dev, &c->chunks[c->chunk_count - 2]);
         c->chunks[c->chunk_count - 2] = c->chunks[c->chunk_count - 1];
     }
-    dev->descriptors->playing = c;
+    dev->descriptors.buffers->playing = c;
     return LAP_OK;
 }
 
@@ -188,7 +190,7 @@ static enum lap_status bind_chunk(struct replay *r, struct replay_device *dev, V
                                   struct replay_descriptor_commands *c)
 {
     const struct replay_own_buffer *chunk = &c->chunks[c->chunk_count - 1];
-    const bool pushes = dev->descriptors->sizes.pushes_need_buffer;
+    const bool pushes = dev->descriptors.buffers->sizes.pushes_need_buffer;
     const VkDescriptorBufferBindingPushDescriptorBufferHandleEXT pushed = {
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_BUFFER_BINDING_PUSH_DESCRIPTOR_BUFFER_HANDLE_EXT,
         .buffer = chunk->buffer};
@@ -209,7 +211,7 @@ static enum lap_status bind_chunk(struct replay *r, struct replay_device *dev, V
 
 static VkDeviceSize aligned(const struct replay_device *dev, VkDeviceSize bytes)
 {
-    VkDeviceSize alignment = dev->descriptors->sizes.offset_alignment;
+    VkDeviceSize alignment = dev->descriptors.buffers->sizes.offset_alignment;
     alignment = alignment < 16 ? 16 : alignment;
     return (bytes + alignment - 1) / alignment * alignment;
 }
@@ -220,7 +222,8 @@ static enum lap_status new_chunk(struct replay *r, struct replay_device *dev, st
     VkDeviceSize bytes = c->chunk_count ? c->chunks[c->chunk_count - 1].bytes * 2 : FIRST_CHUNK;
     VkBufferUsageFlags usage =
         VK_BUFFER_USAGE_RESOURCE_DESCRIPTOR_BUFFER_BIT_EXT | VK_BUFFER_USAGE_SAMPLER_DESCRIPTOR_BUFFER_BIT_EXT |
-        (dev->descriptors->sizes.pushes_need_buffer ? VK_BUFFER_USAGE_PUSH_DESCRIPTORS_DESCRIPTOR_BUFFER_BIT_EXT : 0);
+        (dev->descriptors.buffers->sizes.pushes_need_buffer ? VK_BUFFER_USAGE_PUSH_DESCRIPTORS_DESCRIPTOR_BUFFER_BIT_EXT
+                                                            : 0);
     enum lap_status status;
 
     while (bytes < least)
@@ -338,7 +341,7 @@ static enum lap_status move_to_new_chunk(struct replay *r, struct replay_device 
 enum lap_status replay_CmdBindDescriptorBuffersEXT(struct replay *r, struct replay_device *dev,
                                                    struct gen_args_vkCmdBindDescriptorBuffersEXT *args)
 {
-    struct replay_descriptor_commands *c = dev->descriptors ? dev->descriptors->playing : NULL;
+    struct replay_descriptor_commands *c = dev->descriptors.buffers ? dev->descriptors.buffers->playing : NULL;
     enum lap_status status = LAP_OK;
 
     if (!c)
@@ -365,11 +368,11 @@ static struct replay_descriptor_layout *layout_of(struct replay *r, const struct
 
     if (!o->layout)
         return number < o->sets->setLayoutCount && o->sets->pSetLayouts
-                   ? lap_map_get(&dev->descriptors->layouts,
+                   ? lap_map_get(&dev->descriptors.buffers->layouts,
                                  replay_object_index(r, GEN_HANDLE_VkDescriptorSetLayout,
                                                      gen_u64_VkDescriptorSetLayout(o->sets->pSetLayouts[number])))
                    : NULL;
-    layout = lap_map_get(&dev->descriptors->pipeline_layouts,
+    layout = lap_map_get(&dev->descriptors.buffers->pipeline_layouts,
                          replay_object_index(r, GEN_HANDLE_VkPipelineLayout, gen_u64_VkPipelineLayout(o->layout)));
     return layout && number < layout->count ? layout->sets[number] : NULL;
 }
@@ -425,7 +428,7 @@ static enum lap_status place_sets(struct replay *r, struct replay_device *dev, s
     enum lap_status status = note_sets(r, dev, c, o, &bytes);
 
     if (c->dispatched)
-        warn_of_stores(r, dev->descriptors);
+        warn_of_stores(r, dev->descriptors.buffers);
     if (status == LAP_OK && (!c->chunk_count || bytes > c->chunks[c->chunk_count - 1].bytes - c->used))
         status = move_to_new_chunk(r, dev, o->commands, c, bytes, o);
     for (uint32_t i = 0; i < o->count && status == LAP_OK; i++)
@@ -442,7 +445,7 @@ static enum lap_status place_sets(struct replay *r, struct replay_device *dev, s
 enum lap_status replay_CmdSetDescriptorBufferOffsetsEXT(struct replay *r, struct replay_device *dev,
                                                         struct gen_args_vkCmdSetDescriptorBufferOffsetsEXT *args)
 {
-    struct replay_descriptor_commands *c = dev->descriptors ? dev->descriptors->playing : NULL;
+    struct replay_descriptor_commands *c = dev->descriptors.buffers ? dev->descriptors.buffers->playing : NULL;
     struct offsets o = {.commands = args->commandBuffer,
                         .layout = args->layout,
                         .first = args->firstSet,
@@ -474,7 +477,7 @@ enum lap_status replay_CmdSetDescriptorBufferOffsetsEXT(struct replay *r, struct
 enum lap_status replay_CmdSetDescriptorBufferOffsets2EXT(struct replay *r, struct replay_device *dev,
                                                          struct gen_args_vkCmdSetDescriptorBufferOffsets2EXT *args)
 {
-    struct replay_descriptor_commands *c = dev->descriptors ? dev->descriptors->playing : NULL;
+    struct replay_descriptor_commands *c = dev->descriptors.buffers ? dev->descriptors.buffers->playing : NULL;
     VkSetDescriptorBufferOffsetsInfoEXT info = *args->pSetDescriptorBufferOffsetsInfo;
     struct offsets o = {.commands = args->commandBuffer,
                         .layout = info.layout,
@@ -523,13 +526,15 @@ enum lap_status replay_regions_thaw(struct replay *r, struct replay_device *dev,
 enum lap_status replay_descriptor_buffers_end(struct replay *r, struct replay_device *dev, VkCommandBuffer commands,
                                               bool secondary, uint32_t family)
 {
-    struct replay_descriptor_commands *c = dev->descriptors ? replay_descriptor_commands_of(dev, commands) : NULL;
-    struct replay_translation_work work = {.root = dev->descriptors ? dev->descriptors->table.root.address : 0};
+    struct replay_descriptor_commands *c =
+        dev->descriptors.buffers ? replay_descriptor_commands_of(dev, commands) : NULL;
+    struct replay_translation_work work = {
+        .root = dev->descriptors.buffers ? dev->descriptors.buffers->table.root.address : 0};
     enum lap_status status;
 
     if (!c)
         return LAP_OK;
-    dev->descriptors->playing = NULL;
+    dev->descriptors.buffers->playing = NULL;
     if (secondary || (!c->region_count && !c->heap_count))
         return LAP_OK;
     status = replay_regions_make_jobs(r, c);
@@ -538,13 +543,13 @@ enum lap_status replay_descriptor_buffers_end(struct replay *r, struct replay_de
     work.data = c->data;
     work.data_bytes = c->data_bytes;
     if (status == LAP_OK && c->heap_count) {
-        work.heap_translator = &dev->descriptors->heaps->translator;
-        work.heap_root = dev->descriptors->heaps->table.root.address;
+        work.heap_translator = &dev->descriptors.buffers->heaps->translator;
+        work.heap_root = dev->descriptors.buffers->heaps->table.root.address;
         status = replay_heaps_make_jobs(r, dev, c, &work.heap_jobs, &work.heap_count);
     }
     c->translates = status == LAP_OK && (work.count || work.heap_count);
     if (c->translates)
-        status = replay_translation_record(r, dev, &dev->descriptors->translator, &c->translation,
+        status = replay_translation_record(r, dev, &dev->descriptors.buffers->translator, &c->translation,
                                            replay_queue_map_family(r, dev, family), &work);
     c->translates &= status == LAP_OK;
     return status;

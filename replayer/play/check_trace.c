@@ -253,7 +253,7 @@ static enum lap_status look_at_call(struct examine *e, void *args)
         status = look_at_session(e, dev, args);
     else if (e->r->at.command == GEN_vkCreateRayTracingPipelinesKHR)
         status = look_at_ray_tracing(e, dev, args);
-    if (status == LAP_OK && dev->descriptors)
+    if (status == LAP_OK && dev->descriptors.buffers)
         status = refuse(e, REPLAY_AREA_COMMAND, gen_command_names[e->r->at.command],
                         replay_heaps_adapt_call(e->r, dev, e->r->at.command, args));
     if (status == LAP_OK)

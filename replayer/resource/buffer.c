@@ -37,7 +37,7 @@ static VkResult create(struct replay_device *dev, VkBufferCreateInfo *info, VkBu
 {
     info->usage |= ADDED_USAGE;
     /* Descriptors that the trace copies are read at their source. */
-    if (dev->descriptors)
+    if (dev->descriptors.buffers)
         info->usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     replay_share_buffer(dev, info);
     if (!dev->addresses.enabled)
@@ -45,7 +45,7 @@ static VkResult create(struct replay_device *dev, VkBufferCreateInfo *info, VkBu
 #ifdef VK_KHR_maintenance5
     VkBufferUsageFlags2CreateInfoKHR *usage2 = (VkBufferUsageFlags2CreateInfoKHR *)(uintptr_t)lap_chain_find(
         info->pNext, VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
-    if (usage2 && dev->descriptors)
+    if (usage2 && dev->descriptors.buffers)
         usage2->usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     if (usage2) /* it overrides VkBufferCreateInfo::usage */
         usage2->usage =

@@ -74,7 +74,7 @@ static enum lap_status count_bare(struct replay *r, const struct replay_device *
 
 static enum lap_status adapt(struct replay *r, struct replay_device *dev, uint32_t command, void *args)
 {
-    return dev->descriptors ? replay_heaps_adapt_call(r, dev, command, args) : LAP_OK;
+    return dev->descriptors.buffers ? replay_heaps_adapt_call(r, dev, command, args) : LAP_OK;
 }
 
 /* Pipelines that take descriptors from heaps have no layout; a driver uses that of others without a check. */

@@ -160,7 +160,7 @@ enum lap_status replay_CreateDescriptorSetLayout(struct replay *r, struct replay
     VkDescriptorSetLayout live = VK_NULL_HANDLE;
     enum lap_status status;
 
-    if (dev->push && info->flags & VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR) {
+    if (dev->descriptors.push && info->flags & VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR) {
         info->flags &= ~(VkDescriptorSetLayoutCreateFlags)VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
         status = make_layout(r, dev, info, &layout);
         live = layout ? layout->live : VK_NULL_HANDLE;
@@ -242,7 +242,7 @@ enum lap_status replay_CreatePipelineLayout(struct replay *r, struct replay_devi
     uint64_t index = gen_u64_VkPipelineLayout(*args->pPipelineLayout);
     VkPipelineLayout live = VK_NULL_HANDLE;
     struct pipeline_sets *sets = NULL;
-    enum lap_status status = dev->push ? sets_of(r, args->pCreateInfo, &sets) : LAP_OK;
+    enum lap_status status = dev->descriptors.push ? sets_of(r, args->pCreateInfo, &sets) : LAP_OK;
 
     if (status == LAP_OK)
         status = replay_result(r, dev->vk.CreatePipelineLayout(dev->live, args->pCreateInfo, NULL, &live));
@@ -289,18 +289,18 @@ enum lap_status replay_push_descriptors_create(struct replay *r, struct replay_d
 {
     if (!enabled || dev->vk.CmdPushDescriptorSetKHR)
         return LAP_OK;
-    dev->push = calloc(1, sizeof *dev->push);
-    if (!dev->push)
+    dev->descriptors.push = calloc(1, sizeof *dev->descriptors.push);
+    if (!dev->descriptors.push)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for a device");
-    dev->push->r = r;
-    lap_map_init(&dev->push->owners);
+    dev->descriptors.push->r = r;
+    lap_map_init(&dev->descriptors.push->owners);
     return LAP_OK;
 }
 
 static void end_pool(struct replay_device *dev, struct set_pool *pool)
 {
     replay_destroy(dev, GEN_HANDLE_VkDescriptorPool, gen_u64_VkDescriptorPool(pool->live));
-    replay_objects_release(dev->push->r, pool->count);
+    replay_objects_release(dev->descriptors.push->r, pool->count);
     release(dev, pool->layout);
     free(pool);
 }
@@ -322,13 +322,13 @@ static void end_one(void *user, uint64_t commands, void *owner)
 
 void replay_push_descriptors_destroy(struct replay_device *dev)
 {
-    if (!dev->push)
+    if (!dev->descriptors.push)
         return;
     replay_push_descriptors_clear(dev);
-    lap_map_each(&dev->push->owners, end_one, dev);
-    lap_map_finish(&dev->push->owners);
-    free(dev->push);
-    dev->push = NULL;
+    lap_map_each(&dev->descriptors.push->owners, end_one, dev);
+    lap_map_finish(&dev->descriptors.push->owners);
+    free(dev->descriptors.push);
+    dev->descriptors.push = NULL;
 }
 
 static enum lap_status allocate_sets(struct replay *r, struct replay_device *dev, struct set_pool *pool)
@@ -399,7 +399,7 @@ static enum lap_status need_owner(struct replay *r, struct replay_push_descripto
 static enum lap_status take_set(struct replay *r, struct replay_device *dev, struct replay_push_layout *layout,
                                 VkDescriptorSet *out)
 {
-    struct replay_push_descriptors *push = dev->push;
+    struct replay_push_descriptors *push = dev->descriptors.push;
     enum lap_status status = need_owner(r, push);
     struct set_pool *pool = NULL;
     uint32_t count = FIRST_SETS;
@@ -427,7 +427,7 @@ static enum lap_status take_set(struct replay *r, struct replay_device *dev, str
 
 enum lap_status replay_push_descriptors_begin(struct replay *r, struct replay_device *dev, VkCommandBuffer commands)
 {
-    struct replay_push_descriptors *push = dev->push;
+    struct replay_push_descriptors *push = dev->descriptors.push;
     enum lap_status status = LAP_OK;
 
     if (!push)
@@ -447,7 +447,7 @@ enum lap_status replay_push_descriptors_begin(struct replay *r, struct replay_de
 
 void replay_push_descriptors_clear(struct replay_device *dev)
 {
-    struct replay_push_descriptors *push = dev->push;
+    struct replay_push_descriptors *push = dev->descriptors.push;
 
     while (push && push->pushed_count)
         free(push->pushed[--push->pushed_count].written);
@@ -455,7 +455,7 @@ void replay_push_descriptors_clear(struct replay_device *dev)
 
 void replay_push_descriptors_forget(struct replay_device *dev, VkCommandBuffer commands)
 {
-    struct replay_push_descriptors *push = dev->push;
+    struct replay_push_descriptors *push = dev->descriptors.push;
     struct own_sets *owner = push ? lap_map_remove(&push->owners, gen_u64_VkCommandBuffer(commands)) : NULL;
 
     if (!owner)
@@ -577,7 +577,7 @@ static enum lap_status make_set(struct replay *r, struct replay_device *dev, str
 static enum lap_status push_to(struct replay *r, struct replay_device *dev, const struct push *wanted,
                                VkPipelineBindPoint point, VkPipelineLayout layout, uint32_t number)
 {
-    struct replay_push_descriptors *push = dev->push;
+    struct replay_push_descriptors *push = dev->descriptors.push;
     struct pushed *at = pushed_at(push, point, number);
     bool stays = at && are_alike(at->layout, wanted->layout);
     struct push p = *wanted;
@@ -619,7 +619,7 @@ static enum lap_status prepare(struct replay *r, struct replay_device *dev, VkCo
         return replay_fail(r,
                            "descriptors are pushed to set %u, which is none for pushing in VkPipelineLayout:%" PRIu64,
                            number, index);
-    if (commands != dev->push->commands)
+    if (commands != dev->descriptors.push->commands)
         return replay_fail(r, "descriptors are pushed in a command buffer that is not being recorded");
     p->layout = sets->sets[number];
     return LAP_OK;
@@ -632,12 +632,12 @@ enum lap_status replay_CmdPushDescriptorSetKHR(struct replay *r, struct replay_d
                      .write_count = args->descriptorWriteCount};
     enum lap_status status;
 
-    if (__builtin_expect(!dev->push && dev->vk.CmdPushDescriptorSetKHR, 1)) {
+    if (__builtin_expect(!dev->descriptors.push && dev->vk.CmdPushDescriptorSetKHR, 1)) {
         dev->vk.CmdPushDescriptorSetKHR(args->commandBuffer, args->pipelineBindPoint, args->layout, args->set,
                                         args->descriptorWriteCount, args->pDescriptorWrites);
         return LAP_OK;
     }
-    if (!dev->push)
+    if (!dev->descriptors.push)
         return replay_missing(r, GEN_vkCmdPushDescriptorSetKHR);
     status = prepare(r, dev, args->commandBuffer, args->layout, args->set, &p);
     return status == LAP_OK ? push_to(r, dev, &p, args->pipelineBindPoint, args->layout, args->set) : status;
@@ -664,11 +664,11 @@ enum lap_status replay_CmdPushDescriptorSet2KHR(struct replay *r, struct replay_
                   {RAY_STAGES, VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR, dev->vk.CmdTraceRaysKHR != NULL}};
     enum lap_status status = LAP_OK;
 
-    if (!dev->push && dev->vk.CmdPushDescriptorSet2KHR) {
+    if (!dev->descriptors.push && dev->vk.CmdPushDescriptorSet2KHR) {
         dev->vk.CmdPushDescriptorSet2KHR(args->commandBuffer, info);
         return LAP_OK;
     }
-    if (!dev->push)
+    if (!dev->descriptors.push)
         return replay_missing(r, GEN_vkCmdPushDescriptorSet2KHR);
     if (!info->layout)
         return replay_refuse(r, "descriptors are pushed without a pipeline layout, on a device that can't push");

@@ -16,7 +16,8 @@
 /* Whether the program enabled pushed descriptors, by the extension or by Vulkan 1.4's feature. Ask before what the GPU
  * lacks is switched off in `recorded`. */
 bool replay_push_descriptors_are_enabled(const VkDeviceCreateInfo *recorded);
-/* Call it with the device, after its functions are loaded. Sets dev->push where the program had pushed descriptors
+/* Call it with the device, after its functions are loaded. Sets dev->descriptors.push where the program had pushed
+ * descriptors
  * (`enabled`) and the device lacks them. */
 enum lap_status replay_push_descriptors_create(struct replay *r, struct replay_device *dev,
                                                bool enabled) LAP_MUST_CHECK;

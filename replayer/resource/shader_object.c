@@ -31,7 +31,7 @@ enum lap_status replay_CreateShadersEXT(struct replay *r, struct replay_device *
 
     if (!live && args->createInfoCount)
         return replay_no_scratch(r);
-    if (dev->descriptors) {
+    if (dev->descriptors.buffers) {
         enum lap_status status = replay_heaps_adapt_call(r, dev, GEN_vkCreateShadersEXT, args);
         if (status != LAP_OK)
             return status;

@@ -211,7 +211,7 @@ static enum lap_status call(struct replay *r, struct replay_device *dev, const s
         return give_binds(r, dev, job, first, count, last);
     if (r->options.blackhole)
         leave_out_commands(job);
-    else if (dev->descriptors)
+    else if (dev->descriptors.buffers)
         status = add_translations(r, dev, job, first, count);
     if (status != LAP_OK)
         return status;

@@ -165,7 +165,7 @@ static void world_init(struct world *w)
                                              .CmdBindDescriptorSets = bind_sets};
     CHECK_EQ_INT(replay_push_descriptors_create(&w->r, &w->dev, replay_push_descriptors_are_enabled(&recorded)),
                  LAP_OK);
-    CHECK(w->dev.push != NULL);
+    CHECK(w->dev.descriptors.push != NULL);
 }
 
 static void world_finish(struct world *w)
