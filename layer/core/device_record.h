@@ -121,14 +121,19 @@ struct layer_copies {
 
 /* ---- devices ---- */
 
+/* From the loader, when the device was created. */
+struct layer_device_loader {
+    PFN_vkGetDeviceProcAddr next_get_proc_addr;
+    PFN_vkSetDeviceLoaderData set_data;
+};
+
 struct layer_device {
     struct lap_object object;
     VkDevice handle;
     struct layer_device *next, **previous; /* in layer.devices */
     struct layer_instance *instance;
     struct layer_physical_device *physical_device;
-    PFN_vkGetDeviceProcAddr next_get_proc_addr;
-    PFN_vkSetDeviceLoaderData set_loader_data;
+    struct layer_device_loader loader;
     struct gen_device_dispatch vk;
     struct lap_object_tables tables;
     struct lap_map *maps[GEN_HANDLE_COUNT]; /* targets of `tables`; device-level ones are in own_maps */

@@ -153,7 +153,7 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
     dev->handle = handle;
     dev->instance = gpu->instance;
     dev->physical_device = gpu;
-    dev->next_get_proc_addr = next;
+    dev->loader.next_get_proc_addr = next;
     for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
         if (!gen_handle_global[type])
             lap_map_init(&dev->own_maps[type]);
@@ -345,7 +345,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     }
     layer_fork_add(dev);
-    dev->set_loader_data = callback ? callback->u.pfnSetDeviceLoaderData : NULL;
+    dev->loader.set_data = callback ? callback->u.pfnSetDeviceLoaderData : NULL;
     dev->backing.enabled_behind = !backing.reason && !enables(pCreateInfo, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     layer_backing_init(dev, pCreateInfo, backing.reason);
     layer_address_init(dev, &addresses);

@@ -239,9 +239,9 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL capture_GetDeviceProcAddr(VkDevice hand
     if (!entry && !layer.pass_through && find_own(pName))
         return find_own(pName);
     if (!entry || (layer.pass_through && !is_chain_command(pName)))
-        return dev->next_get_proc_addr(handle, pName);
+        return dev->loader.next_get_proc_addr(handle, pName);
     /* Only by this exact name: programs query an extension's name of a function to learn whether they may use it. */
-    return entry->device_level && !layer_backing_hides(dev, pName) && dev->next_get_proc_addr(handle, pName)
+    return entry->device_level && !layer_backing_hides(dev, pName) && dev->loader.next_get_proc_addr(handle, pName)
                ? entry->function
                : NULL;
 }

@@ -36,7 +36,7 @@ enum lap_status layer_readback_init(struct layer_readback *r, struct layer_devic
     clock_gettime(CLOCK_MONOTONIC, &r->said);
     for (size_t i = 0; i < sizeof r->slots / sizeof *r->slots; i++)
         lap_readback_init(&r->slots[i].readback, dev->handle, &dev->vk, &dev->physical_device->memory,
-                          dev->set_loader_data);
+                          dev->loader.set_data);
     return find_queue(r);
 }
 

@@ -25,7 +25,7 @@ struct lap_readback *layer_verify_readback(struct layer_device *dev)
         dev->readback = malloc(sizeof *dev->readback);
         if (dev->readback)
             lap_readback_init(dev->readback, dev->handle, &dev->vk, &dev->physical_device->memory,
-                              dev->set_loader_data);
+                              dev->loader.set_data);
     }
     return dev->readback;
 }
