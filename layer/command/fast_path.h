@@ -102,7 +102,7 @@ static inline __attribute__((always_inline)) bool quick_CmdBindPipeline(const st
                                                                         VkPipeline pipeline)
 {
     return (uint32_t)pipelineBindPoint < LAYER_BIND_QUICK &&
-           !atomic_load_explicit(&cb->device->shaders_access, memory_order_relaxed);
+           !atomic_load_explicit(&cb->device->code.accesses, memory_order_relaxed);
 }
 
 /* Sets with more than one dynamic offset take the slow path, and so does a newly bound set when there is no room to

@@ -49,7 +49,7 @@ struct lap_spirv_access *layer_shader_access_keep_bound(struct layer_device *dev
 {
     struct lap_spirv_access *copy = layer_shader_access_keep(dev, access);
     if (copy)
-        atomic_store_explicit(&dev->shaders_access, true, memory_order_relaxed);
+        atomic_store_explicit(&dev->code.accesses, true, memory_order_relaxed);
     return copy;
 }
 
@@ -63,7 +63,7 @@ void hook_after_CreateShaderModule(struct layer_device *dev, VkDevice device,
         return;
     lap_spirv_find_access(pCreateInfo->pCode, pCreateInfo->codeSize / 4, &access);
     record->access = layer_shader_access_keep(dev, access);
-    if (dev->keeps_code)
+    if (dev->code.kept)
         record->code = layer_code_create(pCreateInfo->pCode, pCreateInfo->codeSize);
 }
 
@@ -136,7 +136,7 @@ void hook_after_CmdBindPipeline(struct layer_cmdbuf *cb, VkCommandBuffer command
         layer_touch_unknown(cb);
         return;
     }
-    if (!atomic_load_explicit(&cb->device->shaders_access, memory_order_relaxed))
+    if (!atomic_load_explicit(&cb->device->code.accesses, memory_order_relaxed))
         return;
     if (cb->shaders)
         layer_bound_shaders_end(cb, bound);

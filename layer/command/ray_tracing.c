@@ -186,7 +186,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateRayTracingPipelinesKHR(
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     struct call call = {.dev = dev, .count = createInfoCount, .infos = pCreateInfos};
-    const bool keeps_code = dev->keeps_code && layer_is_recording();
+    const bool keeps_code = dev->code.kept && layer_is_recording();
     VkResult result = VK_PIPELINE_COMPILE_REQUIRED_EXT;
     struct lap_enc *enc;
     bool any = false;

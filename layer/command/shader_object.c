@@ -54,7 +54,7 @@ void hook_after_CmdBindShadersEXT(struct layer_cmdbuf *cb, VkCommandBuffer comma
 {
     bool changed[LAYER_BIND_POINTS] = {false};
 
-    if (cb->state != LAYER_CMDBUF_RECORDING || !atomic_load_explicit(&cb->device->shaders_access, memory_order_relaxed))
+    if (cb->state != LAYER_CMDBUF_RECORDING || !atomic_load_explicit(&cb->device->code.accesses, memory_order_relaxed))
         return;
     if (!cb->shaders)
         cb->shaders = calloc(1, sizeof *cb->shaders);

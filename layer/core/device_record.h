@@ -127,6 +127,14 @@ struct layer_device_loader {
     PFN_vkSetDeviceLoaderData set_data;
 };
 
+/* Code of its shaders: shader/code.h. */
+struct layer_device_code {
+    atomic_bool accesses; /* some pipeline has a layer_pipeline.access */
+    struct lap_map known; /* the code of opaque bytes; zeroed is empty */
+    bool kept;            /* an enabled extension allows pipelines without code */
+    uint8_t key_salt[16]; /* if code is kept: makes keys unique to this run */
+};
+
 struct layer_device {
     struct lap_object object;
     VkDevice handle;
@@ -144,11 +152,8 @@ struct layer_device {
     uint32_t slow_compares;             /* host_update.c; under submit_mutex */
     struct layer_address_device addresses;
     struct layer_copies copies;
-    uint64_t import_space;                        /* host_import.h; 0: none yet */
-    atomic_bool shaders_access;                   /* some pipeline has a layer_pipeline.access */
-    struct lap_map known_code;                    /* shader/code.h: the code of opaque bytes; zeroed is empty */
-    bool keeps_code;                              /* an enabled extension allows pipelines without code */
-    uint8_t key_salt[16];                         /* code.h, if the device keeps code: makes keys unique to this run */
+    uint64_t import_space; /* host_import.h; 0: none yet */
+    struct layer_device_code code;
     bool device_addresses;                        /* an enabled feature lets shaders access memory by address */
     bool is_group;                                /* of several physical devices */
     bool descriptor_buffers;                      /* the feature is enabled */

@@ -64,7 +64,7 @@ static void each_mutex(visit_fn visit)
             if (!gen_handle_global[type])
                 visit(&dev->own_maps[type].mutex, dev);
         visit(&dev->resources.mutex, dev);
-        visit(&dev->known_code.mutex, NULL); /* additions are complete at any time */
+        visit(&dev->code.known.mutex, NULL); /* additions are complete at any time */
     }
 }
 

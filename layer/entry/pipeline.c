@@ -203,7 +203,7 @@ static void record(const struct call *call, VkResult result, bool any)
             layer_shader_access_of_graphics(call->dev, call->pipelines[i], &call->graphics[i]);
         else
             layer_shader_access_of_compute(call->dev, call->pipelines[i], &call->compute[i]);
-        if (call->dev->keeps_code)
+        if (call->dev->code.kept)
             keep_origin(call, i);
     }
 }
@@ -236,7 +236,7 @@ static __attribute__((noinline)) VkResult create_kept(const struct call *call)
 
 static VkResult capture(const struct call *call)
 {
-    if (call->dev->keeps_code && layer_is_recording())
+    if (call->dev->code.kept && layer_is_recording())
         return create_kept(call);
     return created(call, call, create(call));
 }

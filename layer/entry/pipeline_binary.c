@@ -136,8 +136,8 @@ void hook_after_GetPipelineKeyKHR(struct layer_device *dev, VkDevice device,
                                   const VkPipelineCreateInfoKHR *pPipelineCreateInfo,
                                   VkPipelineBinaryKeyKHR *pPipelineKey, VkResult result)
 {
-    for (uint32_t i = 0; dev->keeps_code && i < pPipelineKey->keySize && i < sizeof dev->key_salt; i++)
-        pPipelineKey->key[i] ^= dev->key_salt[i];
+    for (uint32_t i = 0; dev->code.kept && i < pPipelineKey->keySize && i < sizeof dev->code.key_salt; i++)
+        pPipelineKey->key[i] ^= dev->code.key_salt[i];
 }
 
 void hook_after_GetPipelineBinaryDataKHR(struct layer_device *dev, VkDevice device,

@@ -145,7 +145,7 @@ static uint64_t hash_of(enum layer_code_kind kind, const void *bytes, size_t siz
 
 static struct known *find(const struct layer_device *dev, uint64_t key, const uint64_t hash[2], size_t size)
 {
-    struct known *known = lap_map_get(&dev->known_code, key);
+    struct known *known = lap_map_get(&dev->code.known, key);
     return known && known->hash[0] == hash[0] && known->hash[1] == hash[1] && known->size == size ? known : NULL;
 }
 
@@ -161,11 +161,11 @@ void layer_code_note(struct layer_device *dev, enum layer_code_kind kind, const 
         return;
     key = hash_of(kind, bytes, size, hash);
     pthread_mutex_lock(mutex);
-    if (!lap_map_get(&dev->known_code, key)) {
+    if (!lap_map_get(&dev->code.known, key)) {
         known = malloc(sizeof *known);
         if (known)
             *known = (struct known){{hash[0], hash[1]}, size, layer_origin_share(origin)};
-        if (!known || lap_map_put(&dev->known_code, key, known, NULL) != LAP_OK) {
+        if (!known || lap_map_put(&dev->code.known, key, known, NULL) != LAP_OK) {
             if (known)
                 layer_origin_release(known->origin);
             free(known);
@@ -193,12 +193,12 @@ void layer_code_keep(struct layer_device *dev)
     struct timespec now;
     uint64_t more[2];
 
-    dev->keeps_code = true;
-    if (getrandom(dev->key_salt, sizeof dev->key_salt, GRND_NONBLOCK) == (ssize_t)sizeof dev->key_salt)
+    dev->code.kept = true;
+    if (getrandom(dev->code.key_salt, sizeof dev->code.key_salt, GRND_NONBLOCK) == (ssize_t)sizeof dev->code.key_salt)
         return;
     clock_gettime(CLOCK_REALTIME, &now);
     lap_hash128(&now, sizeof now, more);
-    memcpy(dev->key_salt, more, sizeof dev->key_salt);
+    memcpy(dev->code.key_salt, more, sizeof dev->code.key_salt);
 }
 
 static void free_known(void *user, uint64_t key, void *value)
@@ -210,6 +210,6 @@ static void free_known(void *user, uint64_t key, void *value)
 
 void layer_code_finish(struct layer_device *dev)
 {
-    lap_map_each(&dev->known_code, free_known, NULL);
-    lap_map_finish(&dev->known_code);
+    lap_map_each(&dev->code.known, free_known, NULL);
+    lap_map_finish(&dev->code.known);
 }

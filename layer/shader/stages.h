@@ -2,7 +2,7 @@
 /*
  * stages: the code of a pipeline's stages that the program created without code, from an identifier
  * (VK_EXT_shader_module_identifier) or binaries (VK_KHR_pipeline_binary). A trace has the code that these came from.
- * Only for devices that keep code (layer_device.keeps_code). Any thread.
+ * Only for devices that keep code (layer_device.code.kept). Any thread.
  */
 #ifndef LAP_LAYER_STAGES_H
 #define LAP_LAYER_STAGES_H

@@ -21,7 +21,7 @@ static void begin(void)
         device.maps[i] = &device.own_maps[i];
     }
     device.tables.maps = device.maps;
-    lap_map_init(&device.known_code);
+    lap_map_init(&device.code.known);
     layer_code_keep(&device);
 }
 
