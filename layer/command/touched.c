@@ -650,10 +650,10 @@ static bool resolve_set(struct layer_device *dev, const struct layer_cmdbuf_sets
     if (!first && !entry->offset_count && !entry->written)
         return true;
     if (layer_set_is_updated_in_use(set))
-        pthread_mutex_lock(&dev->slots_mutex);
+        pthread_mutex_lock(&dev->descriptors.mutex);
     result = resolve_slots(dev, set, first, entry, out);
     if (layer_set_is_updated_in_use(set))
-        pthread_mutex_unlock(&dev->slots_mutex);
+        pthread_mutex_unlock(&dev->descriptors.mutex);
     return result;
 }
 

@@ -135,6 +135,12 @@ struct layer_device_code {
     uint8_t key_salt[16]; /* if code is kept: makes keys unique to this run */
 };
 
+struct layer_device_descriptors {
+    bool buffers;                      /* the feature is enabled */
+    struct lap_descriptor_sizes sizes; /* descriptor_buffer.c */
+    pthread_mutex_t mutex;             /* slots of descriptors that may be updated while their set is in use */
+};
+
 struct layer_device {
     struct lap_object object;
     VkDevice handle;
@@ -154,13 +160,11 @@ struct layer_device {
     struct layer_copies copies;
     uint64_t import_space; /* host_import.h; 0: none yet */
     struct layer_device_code code;
-    bool device_addresses;                        /* an enabled feature lets shaders access memory by address */
-    bool is_group;                                /* of several physical devices */
-    bool descriptor_buffers;                      /* the feature is enabled */
-    struct lap_descriptor_sizes descriptor_sizes; /* descriptor_buffer.c */
-    pthread_mutex_t slots_mutex;                  /* descriptors that may be updated while their set is in use */
-    pthread_mutex_t map_mutex;                    /* unmapped_read.h: mapping and unmapping, by program or layer */
-    pthread_mutex_t submit_mutex;                 /* all members from here to resources, and their contents */
+    bool device_addresses; /* an enabled feature lets shaders access memory by address */
+    bool is_group;         /* of several physical devices */
+    struct layer_device_descriptors descriptors;
+    pthread_mutex_t map_mutex;    /* unmapped_read.h: mapping and unmapping, by program or layer */
+    pthread_mutex_t submit_mutex; /* all members from here to resources, and their contents */
     struct layer_submission *submissions,
         *last_submission; /* not yet known to be finished, in the order of submission */
     struct layer_submission *spare_submissions;

@@ -44,7 +44,7 @@ static void each_mutex(visit_fn visit)
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
         visit(&dev->submit_mutex, dev);
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
-        visit(&dev->slots_mutex, NULL); /* slots are complete at any time */
+        visit(&dev->descriptors.mutex, NULL); /* slots are complete at any time */
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
         visit(&dev->map_mutex, NULL); /* the tracker has the mappings, too */
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)

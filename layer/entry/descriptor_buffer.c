@@ -15,12 +15,12 @@
 
 void layer_descriptor_buffers_init(struct layer_device *dev, const VkDeviceCreateInfo *info)
 {
-    dev->descriptor_buffers = lap_descriptor_buffers_enabled(info) && dev->vk.GetDescriptorSetLayoutSizeEXT &&
-                              dev->instance->vk.GetPhysicalDeviceProperties2;
-    if (dev->descriptor_buffers)
+    dev->descriptors.buffers = lap_descriptor_buffers_enabled(info) && dev->vk.GetDescriptorSetLayoutSizeEXT &&
+                               dev->instance->vk.GetPhysicalDeviceProperties2;
+    if (dev->descriptors.buffers)
         lap_descriptor_sizes_get(dev->instance->vk.GetPhysicalDeviceProperties2,
                                  gen_VkPhysicalDevice(dev->physical_device->object.handle), info,
-                                 &dev->descriptor_sizes);
+                                 &dev->descriptors.sizes);
 }
 
 static void write_layout(struct layer_device *dev, VkDescriptorSetLayout layout,
@@ -63,9 +63,9 @@ void layer_descriptor_buffers_layout(struct layer_device *dev, VkDescriptorSetLa
 {
     struct lap_descriptor_places *places;
 
-    if (!dev->descriptor_buffers || !lap_descriptor_layout_has_places(info) || !layer_is_recording())
+    if (!dev->descriptors.buffers || !lap_descriptor_layout_has_places(info) || !layer_is_recording())
         return;
-    places = lap_descriptor_places_new(&dev->descriptor_sizes, info);
+    places = lap_descriptor_places_new(&dev->descriptors.sizes, info);
     if (places)
         write_layout(dev, layout, places);
     else

@@ -5,7 +5,8 @@
  *
  * Descriptors are updated and used under the program's own synchronisation. The exception are bindings that may be
  * updated while command buffers use them: several threads may write to different descriptors of such a set at once,
- * also while it is looked up for a submit that does not use these descriptors. Their slots are under dev->slots_mutex.
+ * also while it is looked up for a submit that does not use these descriptors. Their slots are under
+ * dev->descriptors.mutex.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -185,10 +186,10 @@ void hook_after_UpdateDescriptorSets(struct layer_device *dev, VkDevice device, 
         if (!set || !set->layout)
             continue;
         if (layer_set_is_updated_in_use(set))
-            pthread_mutex_lock(&dev->slots_mutex);
+            pthread_mutex_lock(&dev->descriptors.mutex);
         write_set(dev, set, &pDescriptorWrites[i]);
         if (layer_set_is_updated_in_use(set))
-            pthread_mutex_unlock(&dev->slots_mutex);
+            pthread_mutex_unlock(&dev->descriptors.mutex);
     }
     for (uint32_t i = 0; i < descriptorCopyCount; i++) {
         struct layer_descriptor_set *to = LAYER_GET(dev, VkDescriptorSet, pDescriptorCopies[i].dstSet);
@@ -197,9 +198,9 @@ void hook_after_UpdateDescriptorSets(struct layer_device *dev, VkDevice device, 
             continue;
         bool in_use = layer_set_is_updated_in_use(to) || layer_set_is_updated_in_use(from);
         if (in_use)
-            pthread_mutex_lock(&dev->slots_mutex);
+            pthread_mutex_lock(&dev->descriptors.mutex);
         copy_set(to, from, &pDescriptorCopies[i]);
         if (in_use)
-            pthread_mutex_unlock(&dev->slots_mutex);
+            pthread_mutex_unlock(&dev->descriptors.mutex);
     }
 }

@@ -145,7 +145,7 @@ void layer_descriptor_contents_write(struct layer_device *dev, const VkWriteDesc
 
     if (!set || !set->layout)
         return;
-    pthread_mutex_lock(&dev->slots_mutex);
+    pthread_mutex_lock(&dev->descriptors.mutex);
     contents = contents_of(set);
     if (contents && write->descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
         write_block(set, write);
@@ -154,7 +154,7 @@ void layer_descriptor_contents_write(struct layer_device *dev, const VkWriteDesc
         for (uint32_t i = 0; i < write->descriptorCount && first < set->slot_count && i < set->slot_count - first; i++)
             contents->slots[first + i] = content_of(dev, write, i);
     }
-    pthread_mutex_unlock(&dev->slots_mutex);
+    pthread_mutex_unlock(&dev->descriptors.mutex);
 }
 
 static void copy_block(struct layer_descriptor_set *to, struct layer_descriptor_set *from,
@@ -182,7 +182,7 @@ void layer_descriptor_contents_copy(struct layer_device *dev, const VkCopyDescri
     if (!to || !to->layout || !from || !from->layout)
         return;
     binding = binding_of(from->layout, copy->srcBinding);
-    pthread_mutex_lock(&dev->slots_mutex);
+    pthread_mutex_lock(&dev->descriptors.mutex);
     if (binding && binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
         copy_block(to, from, copy);
     } else if (contents_of(to) && contents_of(from)) {
@@ -193,7 +193,7 @@ void layer_descriptor_contents_copy(struct layer_device *dev, const VkCopyDescri
              i++)
             to->contents->slots[target + i] = from->contents->slots[source + i];
     }
-    pthread_mutex_unlock(&dev->slots_mutex);
+    pthread_mutex_unlock(&dev->descriptors.mutex);
 }
 
 /* ---- writing ---- */
@@ -348,11 +348,11 @@ enum lap_status layer_descriptor_contents_emit(struct layer_device *dev)
     struct emission e = {.dev = dev};
     enum lap_status status = layer_live_objects_of(dev, GEN_HANDLE_VkDescriptorSet, &sets);
 
-    pthread_mutex_lock(&dev->slots_mutex);
+    pthread_mutex_lock(&dev->descriptors.mutex);
     for (size_t i = 0; i < sets.count && status == LAP_OK; i++)
         if (!emit_set(&e, (const struct layer_descriptor_set *)sets.items[i]))
             status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    pthread_mutex_unlock(&dev->slots_mutex);
+    pthread_mutex_unlock(&dev->descriptors.mutex);
     free_room(&e);
     layer_live_objects_finish(&sets);
     return status;

@@ -3,7 +3,7 @@
  * descriptor_contents: the contents of the descriptors of each set, for a part of the run that begins later. Objects
  * are remembered by handle and index: descriptors of destroyed objects are undefined, and left out.
  *
- * Under the device's slots_mutex, which the functions take.
+ * Under the device's descriptors.mutex, which the functions take.
  */
 #ifndef LAP_LAYER_DESCRIPTOR_CONTENTS_H
 #define LAP_LAYER_DESCRIPTOR_CONTENTS_H

@@ -39,7 +39,7 @@ static void init_device(void)
     }
     dev->tables.maps = dev->maps;
     pthread_mutex_init(&dev->submit_mutex, NULL);
-    pthread_mutex_init(&dev->slots_mutex, NULL);
+    pthread_mutex_init(&dev->descriptors.mutex, NULL);
     CHECK_EQ_INT(lap_memtrack_create(&options, &dev->memtrack), LAP_OK);
     stops = 0;
 }
@@ -51,7 +51,7 @@ static void finish_device(void)
         lap_map_finish(&dev->own_maps[type]);
     lap_memtrack_destroy(&dev->memtrack);
     pthread_mutex_destroy(&dev->submit_mutex);
-    pthread_mutex_destroy(&dev->slots_mutex);
+    pthread_mutex_destroy(&dev->descriptors.mutex);
     free(dev);
     CHECK_EQ_U64(stops, 0);
 }

@@ -41,7 +41,7 @@ static void begin(void)
     for (unsigned i = 0; i < 2; i++) {
         struct lap_memtrack_options options = {.watch = LAP_WATCH_COMPARE};
         layer_mutex_init(&devices[i].submit_mutex);
-        layer_mutex_init(&devices[i].slots_mutex);
+        layer_mutex_init(&devices[i].descriptors.mutex);
         layer_mutex_init(&devices[i].verify_mutex);
         for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
             lap_map_init(&devices[i].own_maps[type]);
@@ -68,7 +68,7 @@ static bool all_free(void)
     for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
         all = all && is_free(&layer.object_mutex[type]) && is_free(&layer.maps[type].mutex);
     for (unsigned i = 0; i < 2; i++) {
-        all = all && is_free(&devices[i].submit_mutex) && is_free(&devices[i].slots_mutex) &&
+        all = all && is_free(&devices[i].submit_mutex) && is_free(&devices[i].descriptors.mutex) &&
               is_free(&devices[i].verify_mutex) && is_free(&devices[i].resources.mutex) &&
               (!devices[i].memtrack || is_free(lap_memtrack_mutex(devices[i].memtrack)));
         for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
