@@ -20,7 +20,7 @@ struct layer_build {
     atomic_uint users;
     struct layer_device *dev;
     const char *fault;   /* why it can't be repeated: a static sentence; NULL: it can */
-    uint64_t executions; /* number submitted, each with inputs of its own; under submit_mutex */
+    uint64_t executions; /* number submitted, each with inputs of its own; under submit.mutex */
     bool in_trace;       /* layer/part/state_structures.c */
     struct layer_copy copy;
     VkAccelerationStructureTypeKHR type;
@@ -51,10 +51,10 @@ bool layer_builds_append(struct layer_cmdbuf *cb, const struct layer_cmdbuf *sec
 void layer_builds_reset(struct layer_cmdbuf *cb);
 void layer_builds_finish(struct layer_cmdbuf *cb);
 
-/* When it is submitted, under dev->submit_mutex. */
+/* When it is submitted, under dev->submit.mutex. */
 void layer_builds_apply(struct layer_device *dev, const struct layer_cmdbuf *cb);
 
-/* Why a structure can't be built again; NULL: it can, or it holds nothing. Under dev->submit_mutex. */
+/* Why a structure can't be built again; NULL: it can, or it holds nothing. Under dev->submit.mutex. */
 const char *layer_structure_fault(const struct layer_structure *structure);
 
 #endif

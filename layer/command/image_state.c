@@ -196,9 +196,9 @@ void layer_image_stored(struct layer_image *image, const struct layer_view_range
 
 static void host_step(struct layer_device *dev, struct layer_image *image, const struct layer_image_step *step)
 {
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     apply_step(image, step, VK_QUEUE_FAMILY_IGNORED, image->state ? image->state->serial : 0);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
 }
 
 void layer_image_host_layout(struct layer_device *dev, VkImage handle, const VkImageSubresourceRange *range,
@@ -236,14 +236,14 @@ bool layer_image_is_definite(struct layer_device *dev, VkImage handle, const VkI
 
     if (!image || image->swapchain)
         return true;
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     state = layer_image_state(image);
     layers = end_of(where->baseArrayLayer, where->layerCount, image->info.arrayLayers);
     for (uint32_t i = where->baseArrayLayer; state && where->mipLevel < image->info.mipLevels && i < layers; i++)
         for (VkImageAspectFlags left = state->aspects & where->aspectMask; left; left &= left - 1)
             varies |= layer_image_subresource(image, state, left & -left, where->mipLevel, i)->varies;
     varies |= state && image->loose;
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
     return !varies;
 }
 

@@ -52,10 +52,10 @@ void layer_image_dependency(struct layer_cmdbuf *cb, const VkDependencyInfo *inf
 /* False when out of memory. */
 bool layer_image_steps_append(struct layer_image_steps *steps, const struct layer_image_steps *more);
 
-/* When it is submitted, under dev->submit_mutex. */
+/* When it is submitted, under dev->submit.mutex. */
 void layer_image_steps_apply(struct layer_device *dev, const struct layer_cmdbuf *cb, uint32_t family, uint64_t serial);
 
-/* Shaders store through a view of the image in the current submit. Under dev->submit_mutex. */
+/* Shaders store through a view of the image in the current submit. Under dev->submit.mutex. */
 void layer_image_stored(struct layer_image *image, const struct layer_view_range *view);
 
 /* The host changed the layout of the image, or wrote a region of it, without commands (layer/entry/host_copy.c). */
@@ -67,7 +67,7 @@ void layer_image_host_wrote(struct layer_device *dev, VkImage image, const VkIma
 bool layer_image_is_definite(struct layer_device *dev, VkImage image, const VkImageSubresourceLayers *where);
 
 /* The state of an image, created by the first call; NULL: its format is not known, or out of memory. Under
- * dev->submit_mutex. */
+ * dev->submit.mutex. */
 struct layer_image_state *layer_image_state(struct layer_image *image);
 /* aspect: one bit of state->aspects. */
 struct layer_subresource *layer_image_subresource(const struct layer_image *image, struct layer_image_state *state,

@@ -18,19 +18,19 @@
 
 bool layer_resource_add(struct layer_device *dev, layer_resource resource, struct lap_memobj *object)
 {
-    return lap_map_put(&dev->resources, resource, object, NULL) == LAP_OK;
+    return lap_map_put(&dev->submit.resources, resource, object, NULL) == LAP_OK;
 }
 
 void layer_resource_remove(struct layer_device *dev, layer_resource resource)
 {
-    pthread_mutex_lock(&dev->submit_mutex);
-    lap_map_remove(&dev->resources, resource);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
+    lap_map_remove(&dev->submit.resources, resource);
+    pthread_mutex_unlock(&dev->submit.mutex);
 }
 
 struct lap_memobj *layer_resource_get(struct layer_device *dev, layer_resource resource)
 {
-    return resource ? lap_map_get(&dev->resources, resource) : NULL;
+    return resource ? lap_map_get(&dev->submit.resources, resource) : NULL;
 }
 
 /* ---- descriptors ---- */

@@ -33,11 +33,11 @@ static inline bool layer_resource_is_image(layer_resource resource)
 /* In a descriptor: it may lead to any memory, as acceleration structures do. */
 #define LAYER_RESOURCE_UNKNOWN UINT64_MAX
 
-/* When a buffer or an image got its memobj, and before that is destroyed. Remove takes dev->submit_mutex: memobjs that
+/* When a buffer or an image got its memobj, and before that is destroyed. Remove takes dev->submit.mutex: memobjs that
  * are looked up under it can't be destroyed by another thread meanwhile. False when out of memory. */
 bool layer_resource_add(struct layer_device *dev, layer_resource resource, struct lap_memobj *object);
 void layer_resource_remove(struct layer_device *dev, layer_resource resource);
-/* NULL when it was destroyed. Under dev->submit_mutex. */
+/* NULL when it was destroyed. Under dev->submit.mutex. */
 struct lap_memobj *layer_resource_get(struct layer_device *dev, layer_resource resource);
 
 /* One descriptor set that was bound, with its dynamic offsets, or one pushed descriptor that may be stored to. */
@@ -192,7 +192,7 @@ static inline void layer_touch_work(struct layer_cmdbuf *cb, uint32_t bind_point
 struct layer_bound *layer_bound_at(struct layer_cmdbuf *cb, VkPipelineBindPoint point);
 
 /* Adds the memory that a part of a command buffer (cmdbuf_parts.h) touches when it is submitted now. Under
- * dev->submit_mutex; `serial` is new for every submit. False when out of memory. */
+ * dev->submit.mutex; `serial` is new for every submit. False when out of memory. */
 bool layer_touch_resolve(struct layer_device *dev, const struct layer_cmdbuf *cb, uint32_t number, uint64_t serial,
                          struct layer_touched *touched);
 

@@ -121,7 +121,7 @@ struct layer_work {
 struct layer_fence {
     struct lap_object object;
     _Atomic uint64_t payload, borrowed; /* external_sync.h: permanent, temporary until a reset; 0: not shared */
-    struct layer_work work;             /* that signals it until the next reset; under submit_mutex */
+    struct layer_work work;             /* that signals it until the next reset; under submit.mutex */
 };
 
 struct layer_query_pool {
@@ -139,17 +139,17 @@ struct layer_video_parameters {
 struct layer_semaphore {
     struct lap_object object;
     bool timeline;
-    bool signalled;   /* binary: submitted work or an acquire has signalled or will signal it; under submit_mutex */
+    bool signalled;   /* binary: submitted work or an acquire has signalled or will signal it; under submit.mutex */
     uint64_t initial; /* of timelines */
-    uint64_t signals; /* of binary ones: how many were submitted; under submit_mutex */
-    uint64_t open;    /* the largest value, or signal, that needs no further action of the host; under submit_mutex:
+    uint64_t signals; /* of binary ones: how many were submitted; under submit.mutex */
+    uint64_t open;    /* the largest value, or signal, that needs no further action of the host; under submit.mutex:
                          host_gate.h */
     atomic_uint_fast64_t known;         /* of timelines: the last value that was recorded as reached */
     _Atomic uint64_t payload, borrowed; /* external_sync.h: permanent, temporary until a wait; 0: not shared */
-    struct layer_work work;             /* that the next wait is for; under submit_mutex */
+    struct layer_work work;             /* that the next wait is for; under submit.mutex */
 };
 
-/* Its state after all submitted work has run; under submit_mutex: host_gate.h. */
+/* Its state after all submitted work has run; under submit.mutex: host_gate.h. */
 struct layer_event {
     struct lap_object object;
     bool set;           /* or it will be, when the work that waits for it goes on */
@@ -176,13 +176,13 @@ struct layer_swapchain {
     bool readable; /* images can be copied from */
     bool retired;  /* another one has replaced it; under verify_mutex */
     /* The newest presents with an id, and the serial that layer_submit_present gave each; under the device's
-     * submit_mutex. */
+     * submit.mutex. */
     struct {
         uint64_t id, serial;
     } presents[16];
     uint32_t present_count;
     /* Of each image: whether the program has acquired it, and the semaphore of the acquire (0: none); whether the
-     * recorded part lacks its contents (layer/part/presentable.h). Under the device's submit_mutex. */
+     * recorded part lacks its contents (layer/part/presentable.h). Under the device's submit.mutex. */
     struct {
         bool acquired, unread;
         uint64_t semaphore;

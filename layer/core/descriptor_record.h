@@ -43,7 +43,7 @@ struct layer_descriptor_set {
     uint64_t *used;                      /* a bit for each slot that does: most of a large set is often empty */
     uint32_t slot_count;
     struct layer_descriptor_contents *contents; /* part/descriptor_contents.h; NULL: nothing yet */
-    uint64_t resolved; /* the last submit for which its slots were looked up; under submit_mutex */
+    uint64_t resolved; /* the last submit for which its slots were looked up; under submit.mutex */
 };
 
 struct layer_template {

@@ -141,6 +141,38 @@ struct layer_device_descriptors {
     pthread_mutex_t mutex;             /* slots of descriptors that may be updated while their set is in use */
 };
 
+/* sparse_snapshot.c: former places of sparse objects that submitted work still writes to. */
+struct layer_sparse_snapshots {
+    struct layer_sparse_snapshot {
+        uint64_t number; /* a layer_resource of its own */
+        struct lap_memobj *memobj;
+    } * all;
+    uint32_t count, capacity;
+    uint64_t last_number;
+};
+
+/* Submitted work, its resources, and the order of updates and submits: all members, and their contents, are under the
+ * mutex. */
+struct layer_device_submit {
+    pthread_mutex_t mutex;
+    struct layer_submission *first, *last; /* not yet known to be finished, in the order of submission */
+    struct layer_submission *spare;
+    uint64_t serial;
+    uint32_t gated_count;                      /* of submissions: host_gate.h */
+    struct layer_payload_user *shown_payloads; /* payload.c: those with dma-bufs that can be read */
+    atomic_uint count;          /* of submissions not yet known to be finished; also read without the mutex */
+    struct lap_map resources;   /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
+    struct lap_touched touched; /* by the current submit: kept to reuse its memory, as are the next two */
+    struct layer_touched batch;
+    struct layer_progress_queries progress_queries;
+    struct layer_unseen {
+        struct layer_written *ranges;
+        uint32_t count, capacity;
+    } unseen; /* memory_checks.c: writes of finished work that the program could not see yet */
+    struct layer_sparse_snapshots snapshots;
+    uint32_t slow_compares; /* host_update.c */
+};
+
 struct layer_device {
     struct lap_object object;
     VkDevice handle;
@@ -155,7 +187,6 @@ struct layer_device {
     struct lap_memtrack *memtrack; /* NULL: nothing is recorded of this device */
     struct layer_backing_device backing;
     _Atomic uint64_t compared_reported; /* mappings that are compared: the number last recorded */
-    uint32_t slow_compares;             /* host_update.c; under submit_mutex */
     struct layer_address_device addresses;
     struct layer_copies copies;
     uint64_t import_space; /* host_import.h; 0: none yet */
@@ -163,31 +194,9 @@ struct layer_device {
     bool device_addresses; /* an enabled feature lets shaders access memory by address */
     bool is_group;         /* of several physical devices */
     struct layer_device_descriptors descriptors;
-    pthread_mutex_t map_mutex;    /* unmapped_read.h: mapping and unmapping, by program or layer */
-    pthread_mutex_t submit_mutex; /* all members from here to resources, and their contents */
-    struct layer_submission *submissions,
-        *last_submission; /* not yet known to be finished, in the order of submission */
-    struct layer_submission *spare_submissions;
-    uint64_t submit_serial;
-    uint32_t gated_count;                      /* of submissions: host_gate.h */
-    struct layer_payload_user *shown_payloads; /* payload.c: those with dma-bufs that can be read */
-    atomic_uint handed_files;                  /* external_sync.h: exported sync files not known to be signalled */
-    atomic_uint submission_count;              /* read without the mutex; 0: no submissions */
-    struct lap_map resources;                  /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
-    struct lap_touched submitted; /* of the current submit: kept to reuse its memory, as are the next two */
-    struct layer_touched batch;
-    struct layer_progress_queries batch_progress_queries;
-    struct layer_unseen {
-        struct layer_written *ranges;
-        uint32_t count, capacity;
-    } unseen; /* memory_checks.c: writes of finished work that the program could not see yet; under submit_mutex */
-    struct layer_sparse_snapshot {
-        uint64_t number; /* a layer_resource of its own */
-        struct lap_memobj *memobj;
-    } * sparse_snapshots; /* sparse_snapshot.c: former places of sparse objects that submitted work still writes to;
-                             under submit_mutex */
-    uint32_t sparse_snapshot_count, sparse_snapshot_capacity;
-    uint64_t last_sparse_snapshot;
+    pthread_mutex_t map_mutex; /* unmapped_read.h: mapping and unmapping, by program or layer */
+    struct layer_device_submit submit;
+    atomic_uint handed_files; /* external_sync.h, changed under devices_mutex: sync files not known to be signalled */
     struct lap_readback *readback; /* present_checks.c: made when first needed; under verify_mutex */
     pthread_mutex_t verify_mutex;
     bool waits_not;         /* full_checks.c: a wait for work once timed out or failed; under verify_mutex */

@@ -42,7 +42,7 @@ static void each_mutex(visit_fn visit)
     forking.place = 0;
     visit(&layer.recording_mutex, NULL);
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
-        visit(&dev->submit_mutex, dev);
+        visit(&dev->submit.mutex, dev);
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
         visit(&dev->descriptors.mutex, NULL); /* slots are complete at any time */
     for (struct layer_device *dev = layer.devices; dev; dev = dev->next)
@@ -63,7 +63,7 @@ static void each_mutex(visit_fn visit)
         for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
             if (!gen_handle_global[type])
                 visit(&dev->own_maps[type].mutex, dev);
-        visit(&dev->resources.mutex, dev);
+        visit(&dev->submit.resources.mutex, dev);
         visit(&dev->code.known.mutex, NULL); /* additions are complete at any time */
     }
 }
@@ -150,15 +150,15 @@ static void forget(struct layer_device *dev)
     lap_map_each(&dev->own_maps[GEN_HANDLE_VkDeviceMemory], forget_memory, NULL);
     lap_map_each(&dev->own_maps[GEN_HANDLE_VkBuffer], forget_buffer, NULL);
     lap_map_each(&dev->own_maps[GEN_HANDLE_VkImage], forget_image, NULL);
-    lap_map_init(&dev->resources);
-    dev->submissions = dev->last_submission = dev->spare_submissions = NULL;
-    dev->gated_count = 0;
-    dev->sparse_snapshots = NULL;
-    dev->sparse_snapshot_count = dev->sparse_snapshot_capacity = 0;
-    atomic_store(&dev->submission_count, 0);
-    memset(&dev->submitted, 0, sizeof dev->submitted);
-    memset(&dev->batch, 0, sizeof dev->batch);
-    memset(&dev->unseen, 0, sizeof dev->unseen);
+    lap_map_init(&dev->submit.resources);
+    dev->submit.first = dev->submit.last = dev->submit.spare = NULL;
+    dev->submit.gated_count = 0;
+    dev->submit.snapshots.all = NULL;
+    dev->submit.snapshots.count = dev->submit.snapshots.capacity = 0;
+    atomic_store(&dev->submit.count, 0);
+    memset(&dev->submit.touched, 0, sizeof dev->submit.touched);
+    memset(&dev->submit.batch, 0, sizeof dev->submit.batch);
+    memset(&dev->submit.unseen, 0, sizeof dev->submit.unseen);
 }
 
 static void make_anew(pthread_mutex_t *mutex, struct layer_device *dev)

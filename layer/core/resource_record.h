@@ -29,9 +29,9 @@ struct layer_memory {
     bool capturable;    /* capture_address.h: a replay can allocate it at the same address */
     uint64_t dedicated; /* the buffer of a dedicated allocation; 0: none */
     bool cleared;       /* it began as zeroes (capture --verify) */
-    bool sparse;        /* some vkQueueBindSparse has named it; under submit_mutex */
+    bool sparse;        /* some vkQueueBindSparse has named it; under submit.mutex */
     struct layer_sparse_places
-        *paged;   /* ranges of it that some page was ever bound to, by offset; under submit_mutex; NULL: none */
+        *paged;   /* ranges of it that some page was ever bound to, by offset; under submit.mutex; NULL: none */
     void *mapped; /* the program's mapping, from mapped_offset on; for an unmap that fails */
     VkDeviceSize mapped_offset, mapped_bytes;
 };
@@ -58,7 +58,7 @@ struct layer_buffer {
 struct layer_structure {
     struct lap_object object;
     atomic_uint_fast64_t address; /* on the device, once the program asked for it */
-    /* Its contents, where parts of the run are recorded (layer/command/build_inputs.h); under submit_mutex. */
+    /* Its contents, where parts of the run are recorded (layer/command/build_inputs.h); under submit.mutex. */
     struct layer_build *build; /* NULL: empty, or it can't be built again */
     uint64_t execution;        /* the execution of the build's commands that filled it */
     const char *fault;         /* why it can't be built again: a static sentence; NULL: it can */
@@ -72,13 +72,13 @@ struct layer_image {
     uint8_t memory_planes;  /* of an image with a DRM format modifier; 0: it has none */
     struct layer_backing_object backing;
     bool device_only, non_coherent;   /* as in layer_buffer */
-    bool loose;                       /* submitted work left texels that differ between runs; under submit_mutex */
+    bool loose;                       /* submitted work left texels that differ between runs; under submit.mutex */
     VkSwapchainKHR swapchain;         /* of presentable images */
-    struct layer_image_state *state;  /* image_state.h; NULL: nothing yet; under submit_mutex */
+    struct layer_image_state *state;  /* image_state.h; NULL: nothing yet; under submit.mutex */
     bool cleared;                     /* its memory began as zeroes */
     bool readable;                    /* full_checks.h: it can be copied from */
     uint16_t left_out;                /* bits of enum lap_unchecked that were reported */
-    struct layer_sparse_pages *pages; /* NULL: vkQueueBindSparse has given it none; under submit_mutex */
+    struct layer_sparse_pages *pages; /* NULL: vkQueueBindSparse has given it none; under submit.mutex */
 };
 
 /* The texels of a view. */

@@ -162,7 +162,7 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
     dev->tables.maps = dev->maps;
     dev->tables.inherited = gpu->instance->tables.inherited;
     dev->tables.blends_coherently = advanced && advanced->advancedBlendCoherentOperations;
-    layer_mutex_init(&dev->submit_mutex);
+    layer_mutex_init(&dev->submit.mutex);
     layer_mutex_init(&dev->descriptors.mutex);
     layer_mutex_init(&dev->map_mutex);
     layer_mutex_init(&dev->verify_mutex);
@@ -297,7 +297,7 @@ static void finish(struct layer_device *dev)
     layer_backing_finish(dev);
     layer_copies_finish(dev);
     layer_address_ranges_finish(dev);
-    pthread_mutex_destroy(&dev->submit_mutex);
+    pthread_mutex_destroy(&dev->submit.mutex);
     pthread_mutex_destroy(&dev->descriptors.mutex);
     pthread_mutex_destroy(&dev->map_mutex);
     pthread_mutex_destroy(&dev->verify_mutex);

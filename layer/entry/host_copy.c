@@ -37,14 +37,14 @@ static void before_access(struct layer_device *dev, VkImage handle, bool writes)
 
     if (!image || !image->memobj || image->info.tiling != VK_IMAGE_TILING_LINEAR || !layer_is_recording())
         return;
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     lap_touched_init(&touched);
     if (lap_touched_add(&touched, image->memobj, 0, UINT64_MAX, writes))
         layer_emit_updates(dev, &touched);
     else
         layer_stop("out of memory");
     lap_touched_finish(&touched);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
 }
 
 /* The driver's stores are not host writes: a replay repeats them with the call. */
@@ -55,14 +55,14 @@ static void after_write(struct layer_device *dev, VkImage handle)
 
     if (!image || !image->memobj || image->info.tiling != VK_IMAGE_TILING_LINEAR || !layer_is_recording())
         return;
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     lap_touched_init(&touched);
     if (lap_touched_add(&touched, image->memobj, 0, UINT64_MAX, true))
         lap_memtrack_device_wrote(dev->memtrack, &touched);
     else
         layer_stop("out of memory");
     lap_touched_finish(&touched);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
 }
 
 /* ---- texels in the program's memory ---- */

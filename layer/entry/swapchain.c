@@ -273,7 +273,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AcquireNextImageKHR(VkDevice device, VkSw
     if (!was_acquired(result))
         return result;
     layer_queues_lock(dev, &cancel);
-    pthread_mutex_lock(&dev->submit_mutex); /* no part begins between the packet and the update of the image's record */
+    pthread_mutex_lock(&dev->submit.mutex); /* no part begins between the packet and the update of the image's record */
     enc = layer_packet_begin(&dev->tables, GEN_vkAcquireNextImageKHR, 0);
     if (enc) {
         gen_encode_vkAcquireNextImageKHR(enc, device, swapchain, timeout, semaphore, fence, pImageIndex, result);
@@ -281,7 +281,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AcquireNextImageKHR(VkDevice device, VkSw
     }
     layer_submit_acquired(dev, swapchain, *pImageIndex, semaphore);
     layer_presentable_acquired(dev, swapchain, *pImageIndex, semaphore, fence);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
     layer_queues_unlock(dev, cancel);
     return result;
 }
@@ -298,7 +298,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AcquireNextImage2KHR(VkDevice device,
     if (!was_acquired(result))
         return result;
     layer_queues_lock(dev, &cancel);
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     enc = layer_packet_begin(&dev->tables, GEN_vkAcquireNextImage2KHR, 0);
     if (enc) {
         gen_encode_vkAcquireNextImage2KHR(enc, device, pAcquireInfo, pImageIndex, result);
@@ -307,7 +307,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_AcquireNextImage2KHR(VkDevice device,
     layer_submit_acquired(dev, pAcquireInfo->swapchain, *pImageIndex, pAcquireInfo->semaphore);
     layer_presentable_acquired(dev, pAcquireInfo->swapchain, *pImageIndex, pAcquireInfo->semaphore,
                                pAcquireInfo->fence);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
     layer_queues_unlock(dev, cancel);
     return result;
 }

@@ -48,7 +48,7 @@ struct layer_payload_user {
     bool shows;          /* it can be exported as a dma-buf */
     pid_t process;       /* a child of fork() has none of these */
     bool is_listed;
-    struct layer_payload_user *next_shown; /* of its device, if the payload is shown; under submit_mutex */
+    struct layer_payload_user *next_shown; /* of its device, if the payload is shown; under submit.mutex */
 };
 
 /* ---- which payload a descriptor is ---- */
@@ -138,24 +138,24 @@ static void list_shown(struct layer_payload_user *user)
     struct layer_device *dev = user->device;
     if (user->is_listed || !user->payload->shown)
         return;
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     user->is_listed = true;
-    user->next_shown = dev->shown_payloads;
-    dev->shown_payloads = user;
-    pthread_mutex_unlock(&dev->submit_mutex);
+    user->next_shown = dev->submit.shown_payloads;
+    dev->submit.shown_payloads = user;
+    pthread_mutex_unlock(&dev->submit.mutex);
 }
 
 static void unlist_shown(struct layer_payload_user *user)
 {
-    struct layer_payload_user **at = &user->device->shown_payloads;
+    struct layer_payload_user **at = &user->device->submit.shown_payloads;
     if (!user->is_listed)
         return;
-    pthread_mutex_lock(&user->device->submit_mutex);
+    pthread_mutex_lock(&user->device->submit.mutex);
     while (*at != user)
         at = &(*at)->next_shown;
     *at = user->next_shown;
     user->is_listed = false;
-    pthread_mutex_unlock(&user->device->submit_mutex);
+    pthread_mutex_unlock(&user->device->submit.mutex);
 }
 
 /* A substitute for a dma-buf, such as a memfd, does not know the ioctl. */
@@ -171,13 +171,13 @@ static void sync_file(struct layer_payload_user *user, uint64_t flags)
 
 void layer_payload_look(struct layer_device *dev)
 {
-    for (struct layer_payload_user *user = dev->shown_payloads; user; user = user->next_shown)
+    for (struct layer_payload_user *user = dev->submit.shown_payloads; user; user = user->next_shown)
         sync_file(user, DMA_BUF_SYNC_START);
 }
 
 void layer_payload_looked(struct layer_device *dev)
 {
-    for (struct layer_payload_user *user = dev->shown_payloads; user; user = user->next_shown)
+    for (struct layer_payload_user *user = dev->submit.shown_payloads; user; user = user->next_shown)
         sync_file(user, DMA_BUF_SYNC_END);
 }
 

@@ -45,7 +45,7 @@ void layer_payload_exported(struct layer_payload_user *user, VkExternalMemoryHan
 /* Whether all of it is read through its file, or will be once it is exported. NULL: no. */
 bool layer_payload_is_read(const struct layer_payload_user *user);
 
-/* Around reads of a device's memories, with its submit_mutex: syncs dma-bufs, so that the kernel shows writes that
+/* Around reads of a device's memories, with its submit.mutex: syncs dma-bufs, so that the kernel shows writes that
  * bypassed the CPU's caches. */
 void layer_payload_look(struct layer_device *dev);
 void layer_payload_looked(struct layer_device *dev);

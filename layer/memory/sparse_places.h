@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sparse_places: the memory of each page of a sparse buffer or image, where parts of the run may be recorded: a part
- * binds them again. Offsets are those of layer/submit/sparse.h. Under the device's submit_mutex.
+ * binds them again. Offsets are those of layer/submit/sparse.h. Under the device's submit.mutex.
  */
 #ifndef LAP_LAYER_SPARSE_PLACES_H
 #define LAP_LAYER_SPARSE_PLACES_H

@@ -133,9 +133,9 @@ bool layer_part_begins_at_once(void)
 static bool is_gated(struct layer_device *dev)
 {
     bool gated;
-    pthread_mutex_lock(&dev->submit_mutex);
-    gated = dev->gated_count != 0;
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
+    gated = dev->submit.gated_count != 0;
+    pthread_mutex_unlock(&dev->submit.mutex);
     return gated;
 }
 
@@ -282,7 +282,7 @@ static enum begun begin(void)
     for (dev = layer.devices; dev && begun == BEGUN; dev = dev->next)
         layer_submission_idle(dev);
     for (dev = layer.devices; dev && begun == BEGUN; dev = dev->next)
-        pthread_mutex_lock(&dev->submit_mutex);
+        pthread_mutex_lock(&dev->submit.mutex);
     if (begun == BEGUN) {
         if (layer_parts_lock()) {
             begun = write_part() ? BEGUN : REFUSED;
@@ -291,7 +291,7 @@ static enum begun begin(void)
             begun = REFUSED;
         }
         for (dev = layer.devices; dev; dev = dev->next)
-            pthread_mutex_unlock(&dev->submit_mutex);
+            pthread_mutex_unlock(&dev->submit.mutex);
     }
     for (dev = layer.devices; dev != end; dev = dev->next)
         pthread_mutex_unlock(&dev->verify_mutex);

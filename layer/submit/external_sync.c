@@ -116,12 +116,12 @@ static struct layer_work last_work(struct layer_device *dev, const struct layer_
     const struct layer_fence *fence = LAYER_GET(dev, VkFence, object->fence);
     struct layer_work work = {0};
 
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     if (semaphore)
         work = layer_submission_of_semaphore(dev, layer_sync_key(semaphore->object.index, semaphore->payload));
     else if (fence)
         work = layer_submission_of_fence(dev, layer_sync_key(fence->object.index, fence->payload));
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
     return work;
 }
 
@@ -161,13 +161,13 @@ static void find_signalled(const struct layer_external_sync_object *object, bool
 
     if (!semaphore)
         return;
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     found.key = layer_semaphore_key(semaphore);
     semaphore->signalled = false;
     if (!exported && !copies)
         lap_map_each(dev->maps[GEN_HANDLE_VkSemaphore], add_signalled, &found);
     semaphore->signalled = !exported && (copies || found.is);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
 }
 
 static void set_work(const struct layer_external_sync_object *object, struct layer_work work)
@@ -175,12 +175,12 @@ static void set_work(const struct layer_external_sync_object *object, struct lay
     struct layer_semaphore *semaphore = LAYER_GET(object->device, VkSemaphore, object->semaphore);
     struct layer_fence *fence = LAYER_GET(object->device, VkFence, object->fence);
 
-    pthread_mutex_lock(&object->device->submit_mutex);
+    pthread_mutex_lock(&object->device->submit.mutex);
     if (semaphore)
         semaphore->work = work;
     else if (fence)
         fence->work = work;
-    pthread_mutex_unlock(&object->device->submit_mutex);
+    pthread_mutex_unlock(&object->device->submit.mutex);
 }
 
 void layer_external_sync_export(const struct layer_external_sync_object *object, bool copies, int fd)

@@ -184,9 +184,9 @@ static bool clear(struct layer_device *dev, VkDeviceMemory memory, VkBuffer buff
     if (dev->vk.BindBufferMemory(dev->handle, buffer, memory, 0) < 0)
         return false;
     layer_queues_lock(dev, &cancel);
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     gated = layer_host_gate_on_queue(dev, queue->handle);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
     rb = layer_verify_readback(dev);
     if (!gated && rb)
         cleared = lap_readback_clear(rb, &at, buffer) == LAP_OK;
@@ -259,9 +259,9 @@ void layer_verify_all_submitted(struct layer_device *dev, VkQueue queue)
 
     if (!layer_is_writing())
         return;
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     gated = layer_host_gate_on_queue(dev, queue);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
     if (gated || !wait_for(dev, queue))
         return;
     layer_verify_all_waited(dev, queue);
@@ -476,7 +476,7 @@ void layer_verify_all_anywhere(struct layer_device *dev, const struct layer_subm
 {
     struct addressed addressed = {.dev = dev};
 
-    lap_map_each(&dev->resources, add_addressed, &addressed);
+    lap_map_each(&dev->submit.resources, add_addressed, &addressed);
     if (addressed.count)
         qsort(addressed.buffers, addressed.count, sizeof *addressed.buffers, compare_buffers);
     for (size_t i = 0; i < addressed.count; i++) {

@@ -46,7 +46,7 @@ bool layer_verify_all_clear(struct layer_device *dev, VkDeviceMemory memory, VkD
 VkImageUsageFlags layer_verify_all_usage(VkImageCreateFlags flags, VkImageUsageFlags usage);
 
 /* A range of a buffer, or an image, that a finished submit wrote, and whose memory is not mapped: reads it back on the
- * submit's queue. Under verify_mutex and submit_mutex, no packet open. */
+ * submit's queue. Under verify_mutex and submit.mutex, no packet open. */
 void layer_verify_all_written(struct layer_device *dev, struct lap_memobj *object,
                               const struct layer_submission *submission, uint64_t offset, uint64_t bytes);
 

@@ -87,7 +87,7 @@ static bool is_awaited(struct layer_device *dev, const struct layer_host_gate *g
 
 bool layer_host_gate_on_queue(const struct layer_device *dev, VkQueue queue)
 {
-    for (const struct layer_submission *s = dev->gated_count ? dev->submissions : NULL; s; s = s->next)
+    for (const struct layer_submission *s = dev->submit.gated_count ? dev->submit.first : NULL; s; s = s->next)
         if (s->gated && s->queue == queue)
             return true;
     return false;
@@ -95,7 +95,7 @@ bool layer_host_gate_on_queue(const struct layer_device *dev, VkQueue queue)
 
 void layer_host_gate_shut(struct layer_device *dev, struct layer_submission *submission)
 {
-    dev->gated_count += !submission->gated;
+    dev->submit.gated_count += !submission->gated;
     submission->gated = true;
 }
 
@@ -104,7 +104,7 @@ void layer_host_gate_lift(struct layer_device *dev, struct layer_submission *sub
     if (!submission->gated)
         return;
     submission->gated = false;
-    dev->gated_count--;
+    dev->submit.gated_count--;
     for (uint32_t i = 0; i < submission->gate_count; i++) {
         struct layer_event *event = event_of(dev, submission->gates[i].event, submission->gates[i].index);
         if (event && event->host_sets < submission->gates[i].number) /* set by other means than a recorded vkSetEvent */
@@ -122,7 +122,7 @@ static bool waits(struct layer_device *dev, const struct layer_submission *submi
     for (uint32_t i = 0; i < submission->wait_count; i++)
         if (layer_host_gate_is_shut(dev, &submission->waits[i]))
             return true;
-    for (const struct layer_submission *s = dev->submissions; s != submission; s = s->next)
+    for (const struct layer_submission *s = dev->submit.first; s != submission; s = s->next)
         if (s->gated && s->queue == submission->queue)
             return true;
     return false;
@@ -132,9 +132,9 @@ uint64_t layer_host_gate_open(struct layer_device *dev, struct lap_touched *open
 {
     uint64_t oldest = UINT64_MAX;
     bool again = true;
-    while (again && dev->gated_count) {
+    while (again && dev->submit.gated_count) {
         again = false;
-        for (struct layer_submission *s = dev->submissions; s; s = s->next) {
+        for (struct layer_submission *s = dev->submit.first; s; s = s->next) {
             if (!s->gated || waits(dev, s))
                 continue;
             layer_host_gate_lift(dev, s);

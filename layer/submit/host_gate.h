@@ -5,7 +5,7 @@
  * is gated until the host, or work that isn't gated, has signalled. Until then the host may use the memory that the
  * work will write (docs/memory.md, "Waits before signals").
  *
- * All of it under dev->submit_mutex.
+ * All of it under dev->submit.mutex.
  */
 #ifndef LAP_LAYER_HOST_GATE_H
 #define LAP_LAYER_HOST_GATE_H

@@ -196,7 +196,7 @@ static void note_cost(struct layer_device *dev, const struct lap_collect_stats *
     const struct layer_backing_plan *plan = &dev->backing.plan;
     const char *unwatched, *unbacked = plan->reason;
 
-    if (ns <= SLOW_NS || stats->unwatched_bytes < stats->scanned_bytes / 2 || ++dev->slow_compares != SLOW_TIMES)
+    if (ns <= SLOW_NS || stats->unwatched_bytes < stats->scanned_bytes / 2 || ++dev->submit.slow_compares != SLOW_TIMES)
         return;
     lap_memtrack_watch_counts(dev->memtrack, &unwatched);
     if (plan->types || !unbacked)

@@ -156,7 +156,7 @@ static bool check_first(struct layer_device *dev, struct lap_memobj *object, uin
 
 static void remember(struct layer_device *dev, struct layer_written written)
 {
-    struct layer_unseen *unseen = &dev->unseen;
+    struct layer_unseen *unseen = &dev->submit.unseen;
     uint64_t end = written.offset + written.bytes;
 
     for (uint32_t i = 0; i < unseen->count; i++) {
@@ -179,7 +179,7 @@ static void remember(struct layer_device *dev, struct layer_written written)
 /* Takes [begin, end) out of range number i. The rest stays in its place; a second rest is appended. */
 static void take_out(struct layer_device *dev, uint32_t i, uint64_t begin, uint64_t end)
 {
-    struct layer_unseen *unseen = &dev->unseen;
+    struct layer_unseen *unseen = &dev->submit.unseen;
     struct layer_written *range = &unseen->ranges[i], rest = *range;
     uint64_t range_end = range->offset + range->bytes;
 
@@ -199,8 +199,8 @@ static void take_out(struct layer_device *dev, uint32_t i, uint64_t begin, uint6
 
 void layer_check_forget(struct layer_device *dev, const struct layer_written *written)
 {
-    for (uint32_t i = dev->unseen.count; i-- > 0;) {
-        const struct layer_written *range = &dev->unseen.ranges[i];
+    for (uint32_t i = dev->submit.unseen.count; i-- > 0;) {
+        const struct layer_written *range = &dev->submit.unseen.ranges[i];
         uint64_t begin = range->offset > written->offset ? range->offset : written->offset;
         uint64_t range_end = range->offset + range->bytes, end = written->offset + written->bytes;
         if (layer_written_overlap(range, written))
@@ -264,7 +264,7 @@ void layer_check_written(struct layer_device *dev, const struct layer_submission
 static void check_visible_range(struct layer_device *dev, struct lap_memobj *object, uint32_t i,
                                 const struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
-    struct layer_written part = dev->unseen.ranges[i];
+    struct layer_written part = dev->submit.unseen.ranges[i];
     const uint64_t range_end = part.offset + part.bytes;
 
     while (part.bytes && lap_memobj_find(object, mem, begin, end, &part.offset, &part.bytes)) {
@@ -277,11 +277,11 @@ static void check_visible_range(struct layer_device *dev, struct lap_memobj *obj
 
 static void check_visible(struct layer_device *dev, const struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
-    for (uint32_t i = dev->unseen.count; i-- > 0;) {
+    for (uint32_t i = dev->submit.unseen.count; i-- > 0;) {
         struct lap_memobj *object;
-        if (i >= dev->unseen.count) /* more than one went */
+        if (i >= dev->submit.unseen.count) /* more than one went */
             continue;
-        object = layer_resource_get(dev, dev->unseen.ranges[i].resource);
+        object = layer_resource_get(dev, dev->submit.unseen.ranges[i].resource);
         if (object)
             check_visible_range(dev, object, i, mem, begin, end);
         else
@@ -295,15 +295,15 @@ void layer_check_visible(struct layer_device *dev, VkDeviceMemory memory, VkDevi
 
     if (!layer.options.verify || !layer_is_writing())
         return;
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     record = LAYER_GET(dev, VkDeviceMemory, memory);
     if (record && record->mem)
         check_visible(dev, record->mem, offset, bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
 }
 
 void layer_check_finish(struct layer_device *dev)
 {
-    free(dev->unseen.ranges);
-    memset(&dev->unseen, 0, sizeof dev->unseen);
+    free(dev->submit.unseen.ranges);
+    memset(&dev->submit.unseen, 0, sizeof dev->submit.unseen);
 }

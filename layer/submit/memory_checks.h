@@ -9,12 +9,12 @@
 
 #include "layer/submit/submission.h"
 
-/* A range that a finished submit wrote. Later host writes there are left out. Under dev->submit_mutex, no packet
+/* A range that a finished submit wrote. Later host writes there are left out. Under dev->submit.mutex, no packet
  * open. */
 void layer_check_written(struct layer_device *dev, const struct layer_submission *submission,
                          const struct layer_written *written);
 
-/* The contents of the range differ between runs. Under dev->submit_mutex. */
+/* The contents of the range differ between runs. Under dev->submit.mutex. */
 void layer_check_forget(struct layer_device *dev, const struct layer_written *written);
 
 /* The program sees [offset, offset + bytes) of a memory as the device left it: after its packet of a map of coherent

@@ -18,12 +18,12 @@ void layer_sparse_created_image(struct layer_device *dev, struct layer_image *im
 VkDeviceSize layer_sparse_tile_bytes(struct layer_device *dev, const struct layer_image *image);
 
 /* In front of the packet of a vkQueueBindSparse: reports memory that is bound for the first time. After it: updates the
- * places. Both under dev->submit_mutex, and in this order (docs/ordering.md). */
+ * places. Both under dev->submit.mutex, and in this order (docs/ordering.md). */
 void layer_sparse_announce(struct layer_device *dev, const VkBindSparseInfo *info);
 void layer_sparse_bind(struct layer_device *dev, const VkBindSparseInfo *info);
 
 /* The binds of an object's current pages, in memory that is still allocated, for a part of the run. image: NULL for a
- * buffer. False: out of memory. Under dev->submit_mutex; layer_sparse_binds_finish frees the lists. */
+ * buffer. False: out of memory. Under dev->submit.mutex; layer_sparse_binds_finish frees the lists. */
 struct layer_sparse_binds {
     VkSparseMemoryBind *ranges;
     VkSparseImageMemoryBind *tiles;

@@ -11,21 +11,21 @@
 static layer_resource take_snapshot(struct layer_device *dev, const struct layer_written *range)
 {
     struct lap_memobj *object = layer_resource_get(dev, range->resource), *copy;
-    layer_resource number = SNAPSHOT_NUMBERS | ++dev->last_sparse_snapshot;
+    layer_resource number = SNAPSHOT_NUMBERS | ++dev->submit.snapshots.last_number;
 
     if (!object || lap_memobj_keep(object, range->offset, range->bytes, &copy) != LAP_OK) {
         if (object)
             layer_stop(lap_error_message());
         return 0;
     }
-    if (!lap_array_grow_u32(&dev->sparse_snapshots, sizeof *dev->sparse_snapshots, &dev->sparse_snapshot_capacity,
-                            (size_t)dev->sparse_snapshot_count + 1) ||
+    if (!lap_array_grow_u32(&dev->submit.snapshots.all, sizeof *dev->submit.snapshots.all,
+                            &dev->submit.snapshots.capacity, (size_t)dev->submit.snapshots.count + 1) ||
         !layer_resource_add(dev, number, copy)) {
         lap_memobj_destroy(&copy);
         layer_stop("out of memory");
         return 0;
     }
-    dev->sparse_snapshots[dev->sparse_snapshot_count++] = (struct layer_sparse_snapshot){number, copy};
+    dev->submit.snapshots.all[dev->submit.snapshots.count++] = (struct layer_sparse_snapshot){number, copy};
     return number;
 }
 
@@ -53,7 +53,7 @@ void layer_submission_moves(struct layer_device *dev, const struct layer_written
     layer_resource number = 0;
     bool ok = true;
 
-    for (struct layer_submission *s = dev->submissions; s && ok; s = s->next)
+    for (struct layer_submission *s = dev->submit.first; s && ok; s = s->next)
         for (uint32_t i = 0, count = s->written_count; i < count && ok; i++) {
             if (!s->written[i].bytes || !layer_written_overlap(&s->written[i], range))
                 continue;
@@ -67,7 +67,7 @@ void layer_submission_moves(struct layer_device *dev, const struct layer_written
 
 static bool is_written(const struct layer_device *dev, layer_resource number)
 {
-    for (const struct layer_submission *s = dev->submissions; s; s = s->next)
+    for (const struct layer_submission *s = dev->submit.first; s; s = s->next)
         for (uint32_t i = 0; i < s->written_count && !s->absorbed; i++)
             if (s->written[i].resource == number)
                 return true;
@@ -78,19 +78,19 @@ void layer_sparse_snapshots_release(struct layer_device *dev, bool all)
 {
     uint32_t left = 0;
 
-    for (uint32_t i = 0; i < dev->sparse_snapshot_count; i++) {
-        struct layer_sparse_snapshot snapshot = dev->sparse_snapshots[i];
+    for (uint32_t i = 0; i < dev->submit.snapshots.count; i++) {
+        struct layer_sparse_snapshot snapshot = dev->submit.snapshots.all[i];
         if (!all && is_written(dev, snapshot.number)) {
-            dev->sparse_snapshots[left++] = snapshot;
+            dev->submit.snapshots.all[left++] = snapshot;
             continue;
         }
-        lap_map_remove(&dev->resources, snapshot.number);
+        lap_map_remove(&dev->submit.resources, snapshot.number);
         lap_memobj_destroy(&snapshot.memobj);
     }
-    dev->sparse_snapshot_count = left;
+    dev->submit.snapshots.count = left;
     if (left)
         return;
-    free(dev->sparse_snapshots);
-    dev->sparse_snapshots = NULL;
-    dev->sparse_snapshot_capacity = 0;
+    free(dev->submit.snapshots.all);
+    dev->submit.snapshots.all = NULL;
+    dev->submit.snapshots.capacity = 0;
 }

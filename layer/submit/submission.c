@@ -66,9 +66,9 @@ static void destroy(struct layer_submission *submission)
 
 struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueue queue)
 {
-    struct layer_submission *submission = dev->spare_submissions;
+    struct layer_submission *submission = dev->submit.spare;
     if (submission) {
-        dev->spare_submissions = submission->next;
+        dev->submit.spare = submission->next;
         submission->next = NULL;
     } else {
         submission = calloc(1, sizeof *submission);
@@ -78,18 +78,18 @@ struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueu
         return NULL;
     }
     submission->queue = queue;
-    submission->serial = dev->submit_serial;
+    submission->serial = dev->submit.serial;
     submission->fence = 0;
     submission->state = LAYER_RUNNING;
     submission->anywhere = submission->absorbed = submission->gated = false;
     submission->progress_queries.count = 0;
     submission->signal_count = submission->wait_count = submission->gate_count = submission->written_count = 0;
-    if (dev->last_submission)
-        dev->last_submission->next = submission;
+    if (dev->submit.last)
+        dev->submit.last->next = submission;
     else
-        dev->submissions = submission;
-    dev->last_submission = submission;
-    atomic_fetch_add_explicit(&dev->submission_count, 1, memory_order_release);
+        dev->submit.first = submission;
+    dev->submit.last = submission;
+    atomic_fetch_add_explicit(&dev->submit.count, 1, memory_order_release);
     return submission;
 }
 
@@ -97,7 +97,7 @@ struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueu
 
 bool layer_submission_is_running(const struct layer_device *dev, uint64_t serial)
 {
-    for (const struct layer_submission *s = dev->submissions; s && s->serial <= serial; s = s->next)
+    for (const struct layer_submission *s = dev->submit.first; s && s->serial <= serial; s = s->next)
         if (s->serial == serial)
             return s->state != LAYER_FINISHED;
     return false;
@@ -109,11 +109,11 @@ static void take_out(struct layer_device *dev, struct layer_submission **link, s
     struct layer_submission *submission = *link;
     layer_host_gate_lift(dev, submission);
     *link = submission->next;
-    if (dev->last_submission == submission)
-        dev->last_submission = before;
-    submission->next = dev->spare_submissions;
-    dev->spare_submissions = submission;
-    atomic_fetch_sub_explicit(&dev->submission_count, 1, memory_order_release);
+    if (dev->submit.last == submission)
+        dev->submit.last = before;
+    submission->next = dev->submit.spare;
+    dev->submit.spare = submission;
+    atomic_fetch_sub_explicit(&dev->submit.count, 1, memory_order_release);
 }
 
 void layer_submission_writes_to(struct layer_device *dev, const struct layer_submission *submission,
@@ -131,33 +131,33 @@ void layer_submission_writes_to(struct layer_device *dev, const struct layer_sub
  * device writes. */
 static void tell_tracker(struct layer_device *dev, bool cancelled)
 {
-    lap_touched_reset(&dev->submitted);
-    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+    lap_touched_reset(&dev->submit.touched);
+    for (struct layer_submission *s = dev->submit.first; s; s = s->next)
         if (s->state != LAYER_RUNNING && !s->absorbed) {
-            layer_submission_writes_to(dev, s, &dev->submitted);
+            layer_submission_writes_to(dev, s, &dev->submit.touched);
             s->absorbed = true;
         }
-    lap_touched_seal(&dev->submitted);
-    if (!dev->memtrack || (!dev->submitted.count && !cancelled))
+    lap_touched_seal(&dev->submit.touched);
+    if (!dev->memtrack || (!dev->submit.touched.count && !cancelled))
         return;
     layer_payload_look(dev);
-    lap_memtrack_device_wrote(dev->memtrack, &dev->submitted);
+    lap_memtrack_device_wrote(dev->memtrack, &dev->submit.touched);
     layer_payload_looked(dev);
-    lap_touched_reset(&dev->batch.ranges);
-    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+    lap_touched_reset(&dev->submit.batch.ranges);
+    for (struct layer_submission *s = dev->submit.first; s; s = s->next)
         if (s->state == LAYER_RUNNING && !s->gated)
-            layer_submission_writes_to(dev, s, &dev->batch.ranges);
-    lap_touched_seal(&dev->batch.ranges);
-    lap_memtrack_device_busy(dev->memtrack, &dev->batch.ranges, true);
+            layer_submission_writes_to(dev, s, &dev->submit.batch.ranges);
+    lap_touched_seal(&dev->submit.batch.ranges);
+    lap_memtrack_device_busy(dev->memtrack, &dev->submit.batch.ranges, true);
 }
 
 /* False: no gated work was released. */
 static bool open_gates(struct layer_device *dev)
 {
     uint64_t oldest;
-    lap_touched_reset(&dev->submitted);
-    oldest = layer_host_gate_open(dev, &dev->submitted);
-    lap_touched_seal(&dev->submitted);
+    lap_touched_reset(&dev->submit.touched);
+    oldest = layer_host_gate_open(dev, &dev->submit.touched);
+    lap_touched_seal(&dev->submit.touched);
     return oldest != UINT64_MAX;
 }
 
@@ -165,11 +165,11 @@ static bool open_gates(struct layer_device *dev)
 static void send_and_begin(struct layer_device *dev)
 {
     layer_emit_updates(dev, NULL);
-    if (!dev->submitted.count && !dev->submitted.everything)
+    if (!dev->submit.touched.count && !dev->submit.touched.everything)
         return;
-    layer_emit_updates(dev, &dev->submitted);
+    layer_emit_updates(dev, &dev->submit.touched);
     if (dev->memtrack)
-        lap_memtrack_device_busy(dev->memtrack, &dev->submitted, false);
+        lap_memtrack_device_busy(dev->memtrack, &dev->submit.touched, false);
 }
 
 void layer_submission_let_go(struct layer_device *dev)
@@ -180,7 +180,7 @@ void layer_submission_let_go(struct layer_device *dev)
 
 void layer_submission_cancel(struct layer_device *dev, uint64_t first, uint64_t last)
 {
-    struct layer_submission *before = NULL, **link = &dev->submissions;
+    struct layer_submission *before = NULL, **link = &dev->submit.first;
     while (*link) {
         if ((*link)->serial >= first && (*link)->serial <= last) {
             take_out(dev, link, before);
@@ -233,8 +233,8 @@ static struct layer_submission *successor(const struct layer_submission *submiss
 /* Makes the oldest submission part of the next one on its queue: it is then known to be finished a little later. */
 static bool fold(struct layer_device *dev)
 {
-    struct layer_submission *before = NULL, **link = &dev->submissions;
-    for (struct layer_submission *old = dev->submissions; old; before = old, link = &old->next, old = old->next) {
+    struct layer_submission *before = NULL, **link = &dev->submit.first;
+    for (struct layer_submission *old = dev->submit.first; old; before = old, link = &old->next, old = old->next) {
         struct layer_submission *next = successor(old);
         if (!next)
             continue;
@@ -257,24 +257,24 @@ static bool fold(struct layer_device *dev)
 
 void layer_submission_end(struct layer_device *dev)
 {
-    if (atomic_load_explicit(&dev->submission_count, memory_order_relaxed) > MOST_SUBMISSIONS && !fold(dev))
+    if (atomic_load_explicit(&dev->submit.count, memory_order_relaxed) > MOST_SUBMISSIONS && !fold(dev))
         layer_stop("out of memory");
 }
 
 void layer_submit_finish(struct layer_device *dev)
 {
-    struct layer_submission *lists[2] = {dev->submissions, dev->spare_submissions}, *next;
+    struct layer_submission *lists[2] = {dev->submit.first, dev->submit.spare}, *next;
     for (uint32_t i = 0; i < 2; i++)
         for (struct layer_submission *submission = lists[i]; submission; submission = next) {
             next = submission->next;
             destroy(submission);
         }
-    dev->submissions = dev->last_submission = dev->spare_submissions = NULL;
+    dev->submit.first = dev->submit.last = dev->submit.spare = NULL;
     layer_sparse_snapshots_release(dev, true);
-    lap_touched_finish(&dev->submitted);
-    layer_touched_finish(&dev->batch);
-    layer_progress_queries_finish(&dev->batch_progress_queries);
-    lap_map_finish(&dev->resources);
+    lap_touched_finish(&dev->submit.touched);
+    layer_touched_finish(&dev->submit.batch);
+    layer_progress_queries_finish(&dev->submit.progress_queries);
+    lap_map_finish(&dev->submit.resources);
     layer_check_finish(dev);
 }
 
@@ -285,7 +285,7 @@ static void learn_point(struct layer_device *dev, const struct layer_point *poin
 /* Everything on the queue up to here. */
 static void learn_through(struct layer_device *dev, VkQueue queue, uint64_t serial, enum layer_submission_state state)
 {
-    for (struct layer_submission *s = dev->submissions; s && s->serial <= serial; s = s->next) {
+    for (struct layer_submission *s = dev->submit.first; s && s->serial <= serial; s = s->next) {
         if (s->queue != queue || s->state >= state)
             continue;
         s->state = state;
@@ -301,7 +301,7 @@ static void learn_point(struct layer_device *dev, const struct layer_point *poin
         learn_through(dev, (VkQueue)(uintptr_t)point->handle, point->value, state);
         return;
     }
-    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+    for (struct layer_submission *s = dev->submit.first; s; s = s->next)
         for (uint32_t i = 0; i < s->signal_count && s->state < state; i++)
             if (s->signals[i].semaphore == point->semaphore && s->signals[i].value <= point->value)
                 learn_through(dev, s->queue, s->serial, s->signals[i].partial ? LAYER_SEEN : state);
@@ -312,7 +312,7 @@ static void learn_point(struct layer_device *dev, const struct layer_point *poin
 bool layer_submission_may_differ(const struct layer_device *dev, const struct layer_submission *submission,
                                  const struct layer_written *range)
 {
-    for (const struct layer_submission *s = dev->submissions; s; s = s->next)
+    for (const struct layer_submission *s = dev->submit.first; s; s = s->next)
         for (uint32_t i = 0; i < s->written_count && !s->gated; i++) {
             const struct layer_written *other = &s->written[i];
             bool foreign = s->state != LAYER_FINISHED || (!other->check && s->serial >= submission->serial);
@@ -324,7 +324,7 @@ bool layer_submission_may_differ(const struct layer_device *dev, const struct la
 
 bool layer_submission_writes(const struct layer_device *dev, const struct layer_written *range)
 {
-    for (const struct layer_submission *s = dev->submissions; s; s = s->next)
+    for (const struct layer_submission *s = dev->submit.first; s; s = s->next)
         for (uint32_t i = 0; i < s->written_count; i++)
             if (layer_written_overlap(&s->written[i], range))
                 return true;
@@ -341,7 +341,7 @@ static void leave_out(struct layer_device *dev, const struct layer_written *writ
 
 static void check(struct layer_device *dev)
 {
-    for (const struct layer_submission *s = dev->submissions; s; s = s->next) {
+    for (const struct layer_submission *s = dev->submit.first; s; s = s->next) {
         for (uint32_t i = 0; i < s->written_count && s->state == LAYER_FINISHED; i++) {
             const struct layer_written *written = &s->written[i];
             if (!written->check) {
@@ -363,7 +363,7 @@ static void check(struct layer_device *dev)
 static void look_anywhere(struct layer_device *dev)
 {
     bool any = false;
-    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+    for (struct layer_submission *s = dev->submit.first; s; s = s->next)
         if (s->state != LAYER_RUNNING) {
             any |= s->anywhere;
             s->anywhere = false;
@@ -377,13 +377,13 @@ static void look_anywhere(struct layer_device *dev)
 /* The mutex is held to the end: another thread that learns of the same work must find it handled. */
 static void retire(struct layer_device *dev)
 {
-    struct layer_submission *before = NULL, **link = &dev->submissions;
+    struct layer_submission *before = NULL, **link = &dev->submit.first;
     bool checking = layer.options.verify && layer_is_writing();
 
     tell_tracker(dev, false);
     if (checking)
         check(dev);
-    if (dev->gated_count && open_gates(dev)) /* released by an unknown signal */
+    if (dev->submit.gated_count && open_gates(dev)) /* released by an unknown signal */
         send_and_begin(dev);
     look_anywhere(dev);
     while (*link) {
@@ -394,33 +394,33 @@ static void retire(struct layer_device *dev)
             link = &before->next;
         }
     }
-    if (dev->sparse_snapshot_count)
+    if (dev->submit.snapshots.count)
         layer_sparse_snapshots_release(dev, false);
 }
 
 static bool nothing_to_learn(const struct layer_device *dev)
 {
-    return atomic_load_explicit(&dev->submission_count, memory_order_acquire) == 0;
+    return atomic_load_explicit(&dev->submit.count, memory_order_acquire) == 0;
 }
 
 static void begin_learning(struct layer_device *dev, int *cancel)
 {
     layer_queues_lock(dev, cancel);
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
 }
 
 static void end_learning(struct layer_device *dev, int cancel)
 {
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
     layer_queues_unlock(dev, cancel);
 }
 
 void layer_submission_waited(struct layer_device *dev, VkQueue queue)
 {
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     learn_through(dev, queue, UINT64_MAX, LAYER_FINISHED);
     retire(dev);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
 }
 
 void layer_work_finished_fence(struct layer_device *dev, VkFence fence)
@@ -430,7 +430,7 @@ void layer_work_finished_fence(struct layer_device *dev, VkFence fence)
     if (!record || nothing_to_learn(dev))
         return;
     begin_learning(dev, &cancel);
-    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+    for (struct layer_submission *s = dev->submit.first; s; s = s->next)
         if (s->fence == layer_fence_key(record))
             learn_through(dev, s->queue, s->serial, LAYER_FINISHED);
     if (record->work.serial)
@@ -466,7 +466,7 @@ void layer_work_finished_work(struct layer_device *dev, struct layer_work work)
 struct layer_work layer_submission_of_semaphore(const struct layer_device *dev, uint64_t key)
 {
     struct layer_work work = {0};
-    for (const struct layer_submission *s = dev->submissions; s; s = s->next)
+    for (const struct layer_submission *s = dev->submit.first; s; s = s->next)
         for (uint32_t i = 0; i < s->signal_count; i++)
             if (s->signals[i].semaphore == key)
                 work = (struct layer_work){s->queue, s->serial};
@@ -476,7 +476,7 @@ struct layer_work layer_submission_of_semaphore(const struct layer_device *dev, 
 struct layer_work layer_submission_of_fence(const struct layer_device *dev, uint64_t key)
 {
     struct layer_work work = {0};
-    for (const struct layer_submission *s = dev->submissions; s; s = s->next)
+    for (const struct layer_submission *s = dev->submit.first; s; s = s->next)
         if (s->fence == key)
             work = (struct layer_work){s->queue, s->serial};
     return work;
@@ -495,7 +495,7 @@ void layer_work_finished_queue(struct layer_device *dev, VkQueue queue)
 
 static void finish_all(struct layer_device *dev)
 {
-    for (struct layer_submission *s = dev->submissions; s; s = s->next) {
+    for (struct layer_submission *s = dev->submit.first; s; s = s->next) {
         s->state = LAYER_FINISHED;
         layer_host_gate_lift(dev, s);
     }
@@ -504,9 +504,9 @@ static void finish_all(struct layer_device *dev)
 
 void layer_submission_idle(struct layer_device *dev)
 {
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     finish_all(dev);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
 }
 
 void layer_work_finished_device(struct layer_device *dev)
@@ -525,7 +525,7 @@ void layer_work_finished_indirectly(struct layer_device *dev, struct layer_progr
     if (nothing_to_learn(dev))
         return;
     begin_learning(dev, &cancel);
-    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+    for (struct layer_submission *s = dev->submit.first; s; s = s->next)
         if (s->state == LAYER_RUNNING && !s->gated && layer_progress_queries_any(&s->progress_queries, what))
             learn_through(dev, s->queue, s->serial, LAYER_SEEN);
     retire(dev);
@@ -537,11 +537,11 @@ void layer_forget_fence(struct layer_device *dev, VkFence fence)
     struct layer_fence *record = LAYER_GET(dev, VkFence, fence);
     if (!record || (nothing_to_learn(dev) && !record->borrowed))
         return;
-    pthread_mutex_lock(&dev->submit_mutex);
-    for (struct layer_submission *s = dev->submissions; s; s = s->next)
+    pthread_mutex_lock(&dev->submit.mutex);
+    for (struct layer_submission *s = dev->submit.first; s; s = s->next)
         if (s->fence == layer_fence_key(record))
             s->fence = 0;
     record->work.serial = 0;
     atomic_store_explicit(&record->borrowed, 0, memory_order_relaxed);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * submission: the list of submitted work behind submit.h. All of it under dev->submit_mutex.
+ * submission: the list of submitted work behind submit.h. All of it under dev->submit.mutex.
  */
 #ifndef LAP_LAYER_SUBMISSION_H
 #define LAP_LAYER_SUBMISSION_H

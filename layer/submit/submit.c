@@ -42,9 +42,9 @@ struct gathering {
 static void gather_begin(struct gathering *g, struct layer_device *dev, VkQueue queue)
 {
     *g = (struct gathering){.dev = dev, .queue = queue};
-    pthread_mutex_lock(&dev->submit_mutex);
-    g->first_serial = dev->submit_serial + 1;
-    lap_touched_reset(&dev->submitted);
+    pthread_mutex_lock(&dev->submit.mutex);
+    g->first_serial = dev->submit.serial + 1;
+    lap_touched_reset(&dev->submit.touched);
 }
 
 /* Makes sure that the batch, or its current part, has a record. */
@@ -59,17 +59,17 @@ static void need_record(struct gathering *g)
 /* Begins a batch, or the part of it after a wait for an event. */
 static void begin_record(struct gathering *g)
 {
-    g->dev->submit_serial++;
+    g->dev->submit.serial++;
     g->submission = NULL;
-    g->dev->batch_progress_queries.count = 0;
-    layer_touched_reset(&g->dev->batch);
+    g->dev->submit.progress_queries.count = 0;
+    layer_touched_reset(&g->dev->submit.batch);
 }
 
 static void batch_begin(struct gathering *g)
 {
     begin_record(g);
     g->gated = layer_host_gate_on_queue(g->dev, g->queue);
-    if (g->gated || g->dev->submissions)
+    if (g->gated || g->dev->submit.first)
         need_record(g);
 }
 
@@ -134,18 +134,19 @@ static bool append_as_read(struct lap_touched *touched, const struct lap_touched
 static void end_record(struct gathering *g)
 {
     struct layer_device *dev = g->dev;
-    const struct lap_touched *batch = &dev->batch.ranges;
+    const struct lap_touched *batch = &dev->submit.batch.ranges;
     bool needed = batch->everything || layer.options.verify_all;
 
-    layer_touched_seal(&dev->batch);
-    loosen(&dev->batch.unchecked);
+    layer_touched_seal(&dev->submit.batch);
+    loosen(&dev->submit.batch.unchecked);
     for (size_t i = 0; i < batch->count && !needed; i++)
         needed = batch->ranges[i].written;
     if (needed)
         need_record(g);
     if (g->submission)
         g->submission->anywhere = batch->everything;
-    if (g->submission && !layer_progress_queries_append(&g->submission->progress_queries, &dev->batch_progress_queries))
+    if (g->submission &&
+        !layer_progress_queries_append(&g->submission->progress_queries, &dev->submit.progress_queries))
         g->failed = true;
     for (size_t i = 0; g->submission && i < batch->count; i++) {
         const struct lap_touched_range *range = &batch->ranges[i];
@@ -153,19 +154,19 @@ static void end_record(struct gathering *g)
         if (!range->written)
             continue;
         written.resource = resource_of(range->object);
-        written.check = layer.options.verify && is_checked(&dev->batch, range);
+        written.check = layer.options.verify && is_checked(&dev->submit.batch, range);
         if (!layer_submission_wrote(g->submission, written))
             g->failed = true;
     }
-    if (!(g->gated ? append_as_read(&dev->submitted, batch) : lap_touched_append(&dev->submitted, batch)))
+    if (!(g->gated ? append_as_read(&dev->submit.touched, batch) : lap_touched_append(&dev->submit.touched, batch)))
         g->failed = true;
 }
 
 /* Later commands wait for an event that the host has not set yet; earlier ones do not. */
 static void wait_for_host(struct gathering *g, struct layer_host_gate gate)
 {
-    const struct lap_touched *batch = &g->dev->batch.ranges;
-    if (batch->count || batch->everything || g->dev->batch_progress_queries.count) {
+    const struct lap_touched *batch = &g->dev->submit.batch.ranges;
+    if (batch->count || batch->everything || g->dev->submit.progress_queries.count) {
         end_record(g);
         begin_record(g);
     }
@@ -185,12 +186,12 @@ static void batch_commands(struct gathering *g, VkCommandBuffer handle)
         for (uint32_t j = 0; j < part.events->count; j++)
             if (layer_host_gate_step(g->dev, &part.events->items[j], &gate))
                 wait_for_host(g, gate);
-        if (!layer_touch_resolve(g->dev, cb, i, g->dev->submit_serial, &g->dev->batch) ||
-            !layer_progress_queries_append(&g->dev->batch_progress_queries, part.progress_queries))
+        if (!layer_touch_resolve(g->dev, cb, i, g->dev->submit.serial, &g->dev->submit.batch) ||
+            !layer_progress_queries_append(&g->dev->submit.progress_queries, part.progress_queries))
             g->failed = true;
     }
     if (cb && layer.options.reads_back)
-        layer_image_steps_apply(g->dev, cb, layer_queue_of(g->queue)->family, g->dev->submit_serial);
+        layer_image_steps_apply(g->dev, cb, layer_queue_of(g->queue)->family, g->dev->submit.serial);
     if (cb)
         layer_builds_apply(g->dev, cb);
     if (!cb)
@@ -302,7 +303,7 @@ static void gather_fence(struct gathering *g, VkFence fence)
     const struct layer_fence *record = LAYER_GET(g->dev, VkFence, fence);
     if (!record)
         return;
-    if (!g->submission && g->dev->submissions) /* a submit of nothing but a fence */
+    if (!g->submission && g->dev->submit.first) /* a submit of nothing but a fence */
         batch_begin(g);
     if (g->submission)
         g->submission->fence = layer_fence_key(record);
@@ -314,11 +315,12 @@ static void gather_updates(struct gathering *g)
     if (g->failed)
         layer_stop("out of memory");
     /* As when the host signals: the released work reads host writes that came after its submit. */
-    if (g->lets_go && g->dev->gated_count && layer_host_gate_open(g->dev, &g->dev->submitted) < g->first_serial)
-        g->dev->submitted.everything = true;
-    lap_touched_seal(&g->dev->submitted);
-    if (g->dev->submitted.count || g->dev->submitted.everything)
-        layer_emit_updates(g->dev, &g->dev->submitted);
+    if (g->lets_go && g->dev->submit.gated_count &&
+        layer_host_gate_open(g->dev, &g->dev->submit.touched) < g->first_serial)
+        g->dev->submit.touched.everything = true;
+    lap_touched_seal(&g->dev->submit.touched);
+    if (g->dev->submit.touched.count || g->dev->submit.touched.everything)
+        layer_emit_updates(g->dev, &g->dev->submit.touched);
 }
 
 /* The packet is written before the mutex is released, so packets of submits have the order of their updates. From here
@@ -327,13 +329,13 @@ static void gather_end(struct gathering *g)
 {
     struct layer_device *dev = g->dev;
     bool writes = false;
-    for (size_t i = 0; i < dev->submitted.count && !writes; i++)
-        writes = dev->submitted.ranges[i].written;
+    for (size_t i = 0; i < dev->submit.touched.count && !writes; i++)
+        writes = dev->submit.touched.ranges[i].written;
     if (writes && dev->memtrack)
-        lap_memtrack_device_busy(dev->memtrack, &dev->submitted, false);
-    g->last_serial = dev->submit_serial;
+        lap_memtrack_device_busy(dev->memtrack, &dev->submit.touched, false);
+    g->last_serial = dev->submit.serial;
     layer_submission_end(dev);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
 }
 
 static VkResult submitted(struct gathering *g, uint64_t ticket, VkResult result)
@@ -342,9 +344,9 @@ static VkResult submitted(struct gathering *g, uint64_t ticket, VkResult result)
     if (result != VK_SUCCESS) {
         if (ticket)
             layer_packet_result(&dev->tables, ticket, result);
-        pthread_mutex_lock(&dev->submit_mutex);
+        pthread_mutex_lock(&dev->submit.mutex);
         layer_submission_cancel(dev, g->first_serial, g->last_serial);
-        pthread_mutex_unlock(&dev->submit_mutex);
+        pthread_mutex_unlock(&dev->submit.mutex);
     }
     return result;
 }
@@ -555,7 +557,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_QueueBindSparse(VkQueue queue, uint32_t b
 static void present_waits(struct gathering *g, const VkPresentInfoKHR *info, VkQueue queue)
 {
     struct layer_point point;
-    g->dev->submit_serial++;
+    g->dev->submit.serial++;
     g->submission = layer_submission_begin(g->dev, queue);
     for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
         if (point_of_wait(g, info->pWaitSemaphores[i], 0, &point))
@@ -588,11 +590,11 @@ void layer_work_finished_present(struct layer_device *dev, VkSwapchainKHR swapch
 
     if (!record)
         return;
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     for (uint32_t i = 0; i < sizeof record->presents / sizeof *record->presents; i++)
         if (record->presents[i].id && record->presents[i].id <= id && record->presents[i].serial > work.serial)
             work.serial = record->presents[i].serial;
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
     if (work.serial)
         layer_work_finished_work(dev, work);
 }
@@ -605,8 +607,8 @@ void layer_submit_present(struct layer_device *dev, VkQueue queue, const VkPrese
     const VkSwapchainPresentFenceInfoEXT *fences =
         lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_SWAPCHAIN_PRESENT_FENCE_INFO_EXT);
     struct gathering g = {.dev = dev, .queue = queue};
-    pthread_mutex_lock(&dev->submit_mutex);
-    if (dev->submissions && info->waitSemaphoreCount) {
+    pthread_mutex_lock(&dev->submit.mutex);
+    if (dev->submit.first && info->waitSemaphoreCount) {
         present_waits(&g, info, queue);
         for (uint32_t i = 0; fences && fences->pFences && i < fences->swapchainCount; i++) {
             const struct layer_fence *record = LAYER_GET(dev, VkFence, fences->pFences[i]);
@@ -629,7 +631,7 @@ void layer_submit_present(struct layer_device *dev, VkQueue queue, const VkPrese
         if (record && info->pImageIndices[i] < LAYER_HELD_IMAGES)
             record->held[info->pImageIndices[i]].acquired = false;
     }
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
     if (g.failed)
         layer_stop("out of memory");
 }
@@ -653,11 +655,11 @@ void hook_before_ReleaseSwapchainImagesEXT(struct layer_device *dev, VkDevice de
 {
     struct layer_swapchain *record = LAYER_GET(dev, VkSwapchainKHR, info->swapchain);
 
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     for (uint32_t i = 0; record && i < info->imageIndexCount; i++)
         if (info->pImageIndices[i] < LAYER_HELD_IMAGES)
             record->held[info->pImageIndices[i]].acquired = false;
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
 }
 #endif
 
@@ -666,11 +668,11 @@ void hook_before_ReleaseSwapchainImagesEXT(struct layer_device *dev, VkDevice de
 void hook_before_SignalSemaphore(struct layer_device *dev, VkDevice device, const VkSemaphoreSignalInfo *pSignalInfo)
 {
     struct layer_semaphore *record = LAYER_GET(dev, VkSemaphore, pSignalInfo->semaphore);
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     if (record && pSignalInfo->value > record->open)
         record->open = pSignalInfo->value;
     layer_submission_let_go(dev);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
 }
 
 #ifdef VK_NV_low_latency2
@@ -694,15 +696,15 @@ void hook_before_LatencySleepLegacyNV(struct layer_device *dev, VkDevice device,
 
 void hook_before_SetEvent(struct layer_device *dev, VkDevice device, VkEvent event)
 {
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     layer_host_gate_host_set(dev, event);
     layer_submission_let_go(dev);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
 }
 
 void hook_before_ResetEvent(struct layer_device *dev, VkDevice device, VkEvent event)
 {
-    pthread_mutex_lock(&dev->submit_mutex);
+    pthread_mutex_lock(&dev->submit.mutex);
     layer_host_gate_host_reset(dev, event);
-    pthread_mutex_unlock(&dev->submit_mutex);
+    pthread_mutex_unlock(&dev->submit.mutex);
 }

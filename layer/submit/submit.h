@@ -22,7 +22,7 @@ void layer_work_finished_device(struct layer_device *dev);
  * the submission still runs. From here on memory tracking looks for host writes to their memory. */
 void layer_work_finished_indirectly(struct layer_device *dev, struct layer_progress_query what);
 
-/* The program has acquired an image of the swapchain; semaphore: of the acquire, or null. Under submit_mutex. */
+/* The program has acquired an image of the swapchain; semaphore: of the acquire, or null. Under submit.mutex. */
 void layer_submit_acquired(struct layer_device *dev, VkSwapchainKHR swapchain, uint32_t image, VkSemaphore semaphore);
 /* Before a present is passed to the driver: an idle queue also means that its waits are over. */
 void layer_submit_present(struct layer_device *dev, VkQueue queue, const VkPresentInfoKHR *info);

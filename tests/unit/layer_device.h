@@ -38,7 +38,7 @@ static void init_device(void)
         dev->maps[type] = &dev->own_maps[type];
     }
     dev->tables.maps = dev->maps;
-    pthread_mutex_init(&dev->submit_mutex, NULL);
+    pthread_mutex_init(&dev->submit.mutex, NULL);
     pthread_mutex_init(&dev->descriptors.mutex, NULL);
     CHECK_EQ_INT(lap_memtrack_create(&options, &dev->memtrack), LAP_OK);
     stops = 0;
@@ -46,11 +46,11 @@ static void init_device(void)
 
 static void finish_device(void)
 {
-    lap_map_finish(&dev->resources);
+    lap_map_finish(&dev->submit.resources);
     for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
         lap_map_finish(&dev->own_maps[type]);
     lap_memtrack_destroy(&dev->memtrack);
-    pthread_mutex_destroy(&dev->submit_mutex);
+    pthread_mutex_destroy(&dev->submit.mutex);
     pthread_mutex_destroy(&dev->descriptors.mutex);
     free(dev);
     CHECK_EQ_U64(stops, 0);

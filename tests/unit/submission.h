@@ -164,7 +164,7 @@ static void end(void)
 
 static unsigned outstanding(void)
 {
-    return atomic_load(&dev->submission_count);
+    return atomic_load(&dev->submit.count);
 }
 
 static enum lap_status count_bytes(void *context, void *user, uint64_t offset, const void *data, uint64_t bytes)

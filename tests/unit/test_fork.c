@@ -40,7 +40,7 @@ static void begin(void)
     }
     for (unsigned i = 0; i < 2; i++) {
         struct lap_memtrack_options options = {.watch = LAP_WATCH_COMPARE};
-        layer_mutex_init(&devices[i].submit_mutex);
+        layer_mutex_init(&devices[i].submit.mutex);
         layer_mutex_init(&devices[i].descriptors.mutex);
         layer_mutex_init(&devices[i].verify_mutex);
         for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
@@ -68,8 +68,8 @@ static bool all_free(void)
     for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
         all = all && is_free(&layer.object_mutex[type]) && is_free(&layer.maps[type].mutex);
     for (unsigned i = 0; i < 2; i++) {
-        all = all && is_free(&devices[i].submit_mutex) && is_free(&devices[i].descriptors.mutex) &&
-              is_free(&devices[i].verify_mutex) && is_free(&devices[i].resources.mutex) &&
+        all = all && is_free(&devices[i].submit.mutex) && is_free(&devices[i].descriptors.mutex) &&
+              is_free(&devices[i].verify_mutex) && is_free(&devices[i].submit.resources.mutex) &&
               (!devices[i].memtrack || is_free(lap_memtrack_mutex(devices[i].memtrack)));
         for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
             all = all && (gen_handle_global[type] || is_free(&devices[i].own_maps[type].mutex));
@@ -147,21 +147,21 @@ UNIT_TEST(a_fork_without_other_threads_forgets_the_parents_devices)
 UNIT_TEST(what_the_forking_thread_holds_is_no_obstacle)
 {
     begin();
-    pthread_mutex_lock(&devices[0].submit_mutex);
+    pthread_mutex_lock(&devices[0].submit.mutex);
     pthread_mutex_lock(&layer.object_mutex[GEN_HANDLE_VkFence]);
     CHECK(fork_and_look(true));
     /* and it still holds them */
-    CHECK_EQ_INT(pthread_mutex_lock(&devices[0].submit_mutex), EDEADLK);
+    CHECK_EQ_INT(pthread_mutex_lock(&devices[0].submit.mutex), EDEADLK);
     CHECK_EQ_INT(pthread_mutex_unlock(&layer.object_mutex[GEN_HANDLE_VkFence]), 0);
-    CHECK_EQ_INT(pthread_mutex_unlock(&devices[0].submit_mutex), 0);
+    CHECK_EQ_INT(pthread_mutex_unlock(&devices[0].submit.mutex), 0);
     CHECK(all_free());
 }
 
 UNIT_TEST(what_another_thread_keeps_is_forgotten)
 {
     begin();
-    pthread_mutex_t *const kept[] = {&devices[0].submit_mutex, lap_memtrack_mutex(devices[0].memtrack),
-                                     &devices[0].resources.mutex, &layer.devices_mutex};
+    pthread_mutex_t *const kept[] = {&devices[0].submit.mutex, lap_memtrack_mutex(devices[0].memtrack),
+                                     &devices[0].submit.resources.mutex, &layer.devices_mutex};
     for (unsigned i = 0; i < 4; i++) {
         struct holder holder = {.mutexes = {kept[i]}, .count = 1};
         start_holding(&holder);
@@ -175,7 +175,7 @@ UNIT_TEST(what_another_thread_keeps_is_forgotten)
 UNIT_TEST(what_guards_no_device_takes_none_along)
 {
     begin();
-    struct holder holder = {.mutexes = {&layer.recording_mutex, &devices[1].submit_mutex, &devices[0].verify_mutex}};
+    struct holder holder = {.mutexes = {&layer.recording_mutex, &devices[1].submit.mutex, &devices[0].verify_mutex}};
     holder.count = 3;
     start_holding(&holder);
     CHECK(fork_and_look(true));

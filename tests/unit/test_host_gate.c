@@ -23,7 +23,7 @@ static void begin_gated(void)
 static void end_gated(void)
 {
     layer_work_finished_device(dev);
-    CHECK_EQ_U64(dev->gated_count, 0);
+    CHECK_EQ_U64(dev->submit.gated_count, 0);
     CHECK_EQ_U64(outstanding(), 0);
     layer_touch_finish(&cmdbuf);
     end();
@@ -207,7 +207,7 @@ UNIT_TEST(an_event_that_the_device_sets_is_no_gate)
     record_write(48);
     CHECK_EQ_U64(cmdbuf.part_count, 1);
     submit_recorded(QUEUE(0), NONE, NONE);
-    CHECK_EQ_U64(dev->gated_count, 0);
+    CHECK_EQ_U64(dev->submit.gated_count, 0);
     CHECK(!is_the_hosts(0) && !is_the_hosts(16) && !is_the_hosts(32) && !is_the_hosts(48));
     record_step(&cmdbuf, 0, LAYER_EVENT_RESET);
     record_step(&cmdbuf, 0, LAYER_EVENT_WAITED_FOR);
@@ -281,11 +281,11 @@ UNIT_TEST(gated_work_that_has_finished_lets_others_go)
 {
     begin_gated();
     submit_write(QUEUE(0), 0, 2, 2, 0, 0);
-    dev->submissions->fence = fences[0].object.index;
+    dev->submit.first->fence = fences[0].object.index;
     submit_write(QUEUE(0), 16, NONE, NONE);
     submit_write(QUEUE(1), 32, 0, 0, NONE);
     layer_work_finished_fence(dev, FENCE(0));
-    CHECK_EQ_U64(dev->gated_count, 0);
+    CHECK_EQ_U64(dev->submit.gated_count, 0);
     CHECK(is_the_hosts(0));
     CHECK(!is_the_hosts(16) && !is_the_hosts(32));
     end_gated();
@@ -367,13 +367,13 @@ UNIT_TEST(gated_work_is_never_folded)
     for (uint32_t i = 0; i < 400; i++)
         submit_write(QUEUE(0), 16 * (i % 200), 2, 1 + i / 200, NONE);
     submit_write(QUEUE(1), 3200, NONE, NONE);
-    CHECK_EQ_U64(dev->gated_count, 400);
+    CHECK_EQ_U64(dev->submit.gated_count, 400);
     CHECK(is_the_hosts(0) && !is_the_hosts(3200));
     host_signals(1);
-    CHECK_EQ_U64(dev->gated_count, 200);
+    CHECK_EQ_U64(dev->submit.gated_count, 200);
     CHECK(!is_the_hosts(0));
     host_signals(2);
-    CHECK_EQ_U64(dev->gated_count, 0);
+    CHECK_EQ_U64(dev->submit.gated_count, 0);
     submit_write(QUEUE(0), 0, NONE, NONE);
     CHECK(outstanding() <= 402);
     end_gated();

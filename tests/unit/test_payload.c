@@ -38,7 +38,7 @@ static void begin(void)
     atomic_store(&layer.unseen, 0);
     noted[0] = '\0';
     for (unsigned i = 0; i < 2; i++) {
-        pthread_mutex_init(&devices[i].submit_mutex, NULL);
+        pthread_mutex_init(&devices[i].submit.mutex, NULL);
         CHECK_EQ_INT(lap_memtrack_create(&options, &devices[i].memtrack), LAP_OK);
     }
 }
@@ -47,7 +47,7 @@ static void end(void)
 {
     for (unsigned i = 0; i < 2; i++) {
         lap_memtrack_destroy(&devices[i].memtrack);
-        pthread_mutex_destroy(&devices[i].submit_mutex);
+        pthread_mutex_destroy(&devices[i].submit.mutex);
     }
     CHECK(layer.payloads == NULL);
 }
@@ -171,14 +171,14 @@ UNIT_TEST(a_dma_buf_is_read_through_its_file)
     CHECK(ftruncate(fd, BYTES) == 0 && ftruncate(small, BYTES - 1) == 0);
     first = make_of(0, fd, BYTES, type);
     CHECK(layer_payload_is_read(first.user) && lap_mem_mapped(first.mem));
-    CHECK(devices[0].shown_payloads == first.user);
+    CHECK(devices[0].submit.shown_payloads == first.user);
     layer_payload_look(&devices[0]);
     layer_payload_looked(&devices[0]);
     second = make_of(1, fd, BYTES, type);
-    CHECK(lap_mem_mapped(second.mem) && devices[1].shown_payloads == second.user);
+    CHECK(lap_mem_mapped(second.mem) && devices[1].submit.shown_payloads == second.user);
     CHECK_EQ_U64(atomic_load(&layer.unseen), 0); /* nothing goes unseen */
     drop(&first);
-    CHECK(devices[0].shown_payloads == NULL && lap_mem_mapped(second.mem));
+    CHECK(devices[0].submit.shown_payloads == NULL && lap_mem_mapped(second.mem));
     layer_payload_hides(second.user); /* but in an image that nobody can read */
     CHECK(strstr(noted, "images_from_outside") != NULL);
     drop(&second);
@@ -189,9 +189,9 @@ UNIT_TEST(a_dma_buf_is_read_through_its_file)
     first = make_of(0, -1, BYTES, type);
     CHECK(layer_payload_is_read(first.user) && !lap_mem_mapped(first.mem));
     layer_payload_exported(first.user, type, fd);
-    CHECK(lap_mem_mapped(first.mem) && devices[0].shown_payloads == first.user);
+    CHECK(lap_mem_mapped(first.mem) && devices[0].submit.shown_payloads == first.user);
     drop(&first);
-    CHECK(devices[0].shown_payloads == NULL);
+    CHECK(devices[0].submit.shown_payloads == NULL);
     close(fd);
     close(small);
     end();

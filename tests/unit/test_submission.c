@@ -13,7 +13,7 @@ static struct layer_submission *submit(VkQueue queue, uint64_t offset)
 {
     struct layer_submission *submission;
     struct layer_written written = {layer_resource_of_buffer(&buffer), offset, 16, true};
-    dev->submit_serial++;
+    dev->submit.serial++;
     submission = layer_submission_begin(dev, queue);
     CHECK(submission != NULL);
     CHECK(layer_submission_wrote(submission, written));
@@ -85,8 +85,8 @@ UNIT_TEST(what_finished_work_waited_for_is_finished)
     s->fence = fences[2].object.index;
     layer_work_finished_fence(dev, FENCE(2));
     CHECK_EQ_U64(outstanding(), 1);
-    CHECK(dev->submissions->queue == QUEUE(0));
-    CHECK(dev->submissions == dev->last_submission);
+    CHECK(dev->submit.first->queue == QUEUE(0));
+    CHECK(dev->submit.first == dev->submit.last);
     end();
 }
 
@@ -123,7 +123,7 @@ UNIT_TEST(a_refused_submit_leaves_nothing)
     submit(QUEUE(0), 32);
     layer_submission_cancel(dev, 2, 3);
     CHECK_EQ_U64(outstanding(), 1);
-    CHECK(dev->last_submission == dev->submissions);
+    CHECK(dev->submit.last == dev->submit.first);
     layer_work_finished_queue(dev, QUEUE(0));
     CHECK_EQ_U64(checked_bytes, 16);
     end();
@@ -339,12 +339,12 @@ UNIT_TEST(each_piece_is_checked_when_its_memory_is_mapped)
     CHECK_EQ_INT(lap_memobj_bind_sparse(buffer.memobj, QUARTER, other, 0, QUARTER), LAP_OK);
     CHECK_EQ_INT(lap_memobj_bind_sparse(buffer.memobj, 3 * QUARTER, other, 2 * QUARTER, QUARTER), LAP_OK);
     lap_mem_unmap(mem);
-    dev->submit_serial++;
+    dev->submit.serial++;
     whole.resource = layer_resource_of_buffer(&buffer);
     CHECK(layer_submission_wrote(layer_submission_begin(dev, QUEUE(0)), whole));
-    lap_touched_reset(&dev->batch.ranges);
-    CHECK(lap_touched_add(&dev->batch.ranges, buffer.memobj, 0, BYTES, true));
-    lap_memtrack_device_busy(dev->memtrack, &dev->batch.ranges, false);
+    lap_touched_reset(&dev->submit.batch.ranges);
+    CHECK(lap_touched_add(&dev->submit.batch.ranges, buffer.memobj, 0, BYTES, true));
+    lap_memtrack_device_busy(dev->memtrack, &dev->submit.batch.ranges, false);
     layer_work_finished_queue(dev, QUEUE(0));
     CHECK_EQ_U64(checks, 0);
     CHECK_EQ_INT(lap_mem_map(other, other_store, 0, BYTES), LAP_OK);
@@ -359,7 +359,7 @@ UNIT_TEST(each_piece_is_checked_when_its_memory_is_mapped)
     CHECK_EQ_U64(checks, 4);
     CHECK_EQ_U64(checked_bytes, BYTES);
     CHECK_EQ_U64(checked_from, 0); /* the newest ranges come first */
-    CHECK_EQ_U64(dev->unseen.count, 0);
+    CHECK_EQ_U64(dev->submit.unseen.count, 0);
     lap_mem_destroy(&other);
     free(other_store);
     end();
@@ -468,15 +468,15 @@ UNIT_TEST(work_goes_on_writing_where_a_sparse_object_lay)
     struct layer_written half = {layer_resource_of_buffer(&buffer), BYTES / 2, BYTES / 2, false};
     CHECK_EQ_INT(lap_mem_create(dev->memtrack, BYTES, LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT, &other), LAP_OK);
     CHECK_EQ_INT(lap_mem_map(other, other_store, 0, BYTES), LAP_OK);
-    dev->submit_serial++;
+    dev->submit.serial++;
     CHECK(layer_submission_wrote(layer_submission_begin(dev, QUEUE(0)), whole));
     layer_submission_moves(dev, &half);
-    CHECK_EQ_U64(dev->sparse_snapshot_count, 1);
+    CHECK_EQ_U64(dev->submit.snapshots.count, 1);
     CHECK_EQ_INT(lap_memobj_bind_sparse(buffer.memobj, BYTES / 2, other, 0, BYTES / 2), LAP_OK);
     memset(store, 3, BYTES); /* the device */
     other_store[10] = 4;     /* the host */
     layer_work_finished_queue(dev, QUEUE(0));
-    CHECK_EQ_U64(dev->sparse_snapshot_count, 0);
+    CHECK_EQ_U64(dev->submit.snapshots.count, 0);
     CHECK_EQ_U64(outstanding(), 0);
     CHECK_EQ_U64(checked_bytes, BYTES / 2);
     other_store[11] = 5;
@@ -485,10 +485,10 @@ UNIT_TEST(work_goes_on_writing_where_a_sparse_object_lay)
     CHECK_EQ_INT(lap_memobj_bind_sparse(buffer.memobj, BYTES / 2, mem, BYTES / 2, BYTES / 2), LAP_OK);
     CHECK_EQ_U64(sent_after_store(BYTES / 2 + 100), 1);
     /* Work that nobody waits for until the device goes. */
-    dev->submit_serial++;
+    dev->submit.serial++;
     CHECK(layer_submission_wrote(layer_submission_begin(dev, QUEUE(0)), whole));
     layer_submission_moves(dev, &half);
-    CHECK_EQ_U64(dev->sparse_snapshot_count, 1);
+    CHECK_EQ_U64(dev->submit.snapshots.count, 1);
     lap_mem_destroy(&other);
     free(other_store);
     end();
@@ -587,9 +587,9 @@ static bool checks_image(uint64_t offset, enum layer_touch how)
     CHECK(layer_touched_add(&cmdbuf.touched, image.memobj, offset, 16, how));
     CHECK_EQ_INT(capture_QueueSubmit(QUEUE(0), 1, &info, VK_NULL_HANDLE), VK_SUCCESS);
     layer_touch_reset(&cmdbuf);
-    for (uint32_t i = 0; i < dev->last_submission->written_count; i++)
-        if (dev->last_submission->written[i].offset == offset)
-            return dev->last_submission->written[i].check;
+    for (uint32_t i = 0; i < dev->submit.last->written_count; i++)
+        if (dev->submit.last->written[i].offset == offset)
+            return dev->submit.last->written[i].check;
     UNIT_FAIL("the range is not written");
     return false;
 }

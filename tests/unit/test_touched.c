@@ -334,7 +334,7 @@ static void bind(struct layer_cmdbuf *cb, uint32_t set)
 static void submit(void)
 {
     layer_touched_reset(&touched);
-    CHECK(layer_touch_resolve(dev, &primary, 0, ++dev->submit_serial, &touched));
+    CHECK(layer_touch_resolve(dev, &primary, 0, ++dev->submit.serial, &touched));
     lap_touched_seal(&touched.ranges);
 }
 
