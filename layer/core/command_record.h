@@ -171,10 +171,10 @@ struct layer_surface {
 struct layer_swapchain {
     struct lap_object object;
     VkSwapchainCreateInfoKHR info; /* pointers cleared */
-    VkImage *images;               /* these two under the device's verify_mutex */
+    VkImage *images;               /* these two under the device's verify.mutex */
     uint32_t image_count;
     bool readable; /* images can be copied from */
-    bool retired;  /* another one has replaced it; under verify_mutex */
+    bool retired;  /* another one has replaced it; under verify.mutex */
     /* The newest presents with an id, and the serial that layer_submit_present gave each; under the device's
      * submit.mutex. */
     struct {

@@ -51,7 +51,7 @@ struct layer_queue {
     struct layer_device *device;
     uint32_t family, number;
     VkQueueFlags flags; /* of its family */
-    VkFence part_fence; /* part.c: signalled after the work that a part waits for; under verify_mutex. Null: none */
+    VkFence part_fence; /* part.c: signalled after the work that a part waits for; under verify.mutex. Null: none */
 };
 
 /* ---- layer/memory/backing.h ---- */
@@ -173,6 +173,15 @@ struct layer_device_submit {
     uint32_t slow_compares; /* host_update.c */
 };
 
+/* Checks of the GPU's results. All but clearing_queue, which does not change, is under the mutex. */
+struct layer_device_verify {
+    pthread_mutex_t mutex;         /* of images of swapchains and their records, too; held while the GPU works */
+    struct lap_readback *readback; /* present_checks.c: made when first needed */
+    bool waits_not;                /* full_checks.c: a wait for work once timed out or failed */
+    VkQueue clearing_queue;        /* full_checks.c: some queue with graphics or compute; NULL: there is none */
+    VkFence fence;                 /* full_checks.c: of a submit */
+};
+
 struct layer_device {
     struct lap_object object;
     VkDevice handle;
@@ -197,12 +206,8 @@ struct layer_device {
     pthread_mutex_t map_mutex; /* unmapped_read.h: mapping and unmapping, by program or layer */
     struct layer_device_submit submit;
     atomic_uint handed_files; /* external_sync.h, changed under devices_mutex: sync files not known to be signalled */
-    struct lap_readback *readback; /* present_checks.c: made when first needed; under verify_mutex */
-    pthread_mutex_t verify_mutex;
-    bool waits_not;         /* full_checks.c: a wait for work once timed out or failed; under verify_mutex */
-    VkQueue clearing_queue; /* full_checks.c: some queue with graphics or compute; NULL: there is none */
-    VkFence submit_fence;   /* full_checks.c; under verify_mutex */
-    bool torn;              /* fork.c: in a child; this record was being changed at the fork */
+    struct layer_device_verify verify;
+    bool torn; /* fork.c: in a child; this record was being changed at the fork */
 };
 
 #endif

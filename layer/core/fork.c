@@ -7,7 +7,7 @@
  * The layer must not block fork(). A lock that the forking thread holds itself (a driver forks inside a call of the
  * layer) is left alone: the child continues with it. If another thread does not release a lock in time, the child
  * forgets the data under it. The locks of the writer are not taken: its functions return before their first lock once
- * it is abandoned. Neither is verify_mutex, which is held while the GPU works.
+ * it is abandoned. Neither is verify.mutex, which is held while the GPU works.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -186,8 +186,8 @@ static void in_child(void)
         if (dev->torn)
             forget(dev);
         dev->tables.inherited = true;
-        layer_mutex_init(&dev->verify_mutex);
-        dev->readback = NULL;
+        layer_mutex_init(&dev->verify.mutex);
+        dev->verify.readback = NULL;
     }
     lap_map_each(&layer.maps[GEN_HANDLE_VkInstance], inherit_instance, NULL);
     layer.imports = NULL; /* those of devices that are not recorded here */

@@ -165,7 +165,7 @@ static bool device_init(struct layer_device *dev, VkDevice handle, struct layer_
     layer_mutex_init(&dev->submit.mutex);
     layer_mutex_init(&dev->descriptors.mutex);
     layer_mutex_init(&dev->map_mutex);
-    layer_mutex_init(&dev->verify_mutex);
+    layer_mutex_init(&dev->verify.mutex);
     layer_mutex_init(&dev->backing.mutex);
     layer_address_ranges_init(dev, info);
     layer_copies_init(dev);
@@ -243,8 +243,8 @@ static bool queue_found(struct layer_device *dev, VkQueue handle, uint32_t famil
                                                              &count, families);
     queue->flags = family < count ? families[family].queueFlags : 0;
     queue->device = dev;
-    if (!dev->clearing_queue && queue->flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT))
-        dev->clearing_queue = handle;
+    if (!dev->verify.clearing_queue && queue->flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT))
+        dev->verify.clearing_queue = handle;
     return true;
 }
 
@@ -300,7 +300,7 @@ static void finish(struct layer_device *dev)
     pthread_mutex_destroy(&dev->submit.mutex);
     pthread_mutex_destroy(&dev->descriptors.mutex);
     pthread_mutex_destroy(&dev->map_mutex);
-    pthread_mutex_destroy(&dev->verify_mutex);
+    pthread_mutex_destroy(&dev->verify.mutex);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDevice,

@@ -35,12 +35,12 @@ static void retire(struct layer_device *dev, VkSwapchainKHR old)
 
     if (!record)
         return;
-    pthread_mutex_lock(&dev->verify_mutex);
+    pthread_mutex_lock(&dev->verify.mutex);
     record->retired = true;
-    pthread_mutex_unlock(&dev->verify_mutex);
+    pthread_mutex_unlock(&dev->verify.mutex);
 }
 
-/* Ends the record of an image, if it still is one of this swapchain. Under verify_mutex, so that no part begins. */
+/* Ends the record of an image, if it still is one of this swapchain. Under verify.mutex, so that no part begins. */
 static void end_image(struct layer_device *dev, VkSwapchainKHR swapchain, VkImage handle)
 {
     struct layer_image *image = LAYER_GET(dev, VkImage, handle);
@@ -51,7 +51,7 @@ static void end_image(struct layer_device *dev, VkSwapchainKHR swapchain, VkImag
     layer_object_remove(dev, GEN_HANDLE_VkImage, gen_u64_VkImage(handle));
 }
 
-/* Under verify_mutex. */
+/* Under verify.mutex. */
 static void end_retired_image(struct layer_device *dev, VkImage handle)
 {
     const struct layer_image *image = LAYER_GET(dev, VkImage, handle);
@@ -64,9 +64,9 @@ static void end_retired_image(struct layer_device *dev, VkImage handle)
 
 void layer_swapchain_end_retired_image(struct layer_device *dev, VkImage handle)
 {
-    pthread_mutex_lock(&dev->verify_mutex);
+    pthread_mutex_lock(&dev->verify.mutex);
     end_retired_image(dev, handle);
-    pthread_mutex_unlock(&dev->verify_mutex);
+    pthread_mutex_unlock(&dev->verify.mutex);
 }
 
 /* Asks for images that can be read back where that is wanted; the program's own wish if the driver refuses. */
@@ -179,10 +179,10 @@ VKAPI_ATTR void VKAPI_CALL capture_DestroySwapchainKHR(VkDevice device, VkSwapch
         gen_encode_vkDestroySwapchainKHR(enc, device, swapchain, pAllocator);
         layer_packet_end();
     }
-    pthread_mutex_lock(&dev->verify_mutex);
+    pthread_mutex_lock(&dev->verify.mutex);
     for (uint32_t i = 0; record && i < record->image_count; i++)
         end_image(dev, swapchain, record->images[i]);
-    pthread_mutex_unlock(&dev->verify_mutex);
+    pthread_mutex_unlock(&dev->verify.mutex);
     layer_object_remove(dev, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(swapchain));
     dev->vk.DestroySwapchainKHR(device, swapchain, pAllocator);
 }
@@ -234,9 +234,9 @@ static void add_new_images(struct layer_device *dev, VkSwapchainKHR swapchain, u
  * ask at once. */
 static void add_images(struct layer_device *dev, VkSwapchainKHR swapchain, uint32_t count, const VkImage *images)
 {
-    pthread_mutex_lock(&dev->verify_mutex);
+    pthread_mutex_lock(&dev->verify.mutex);
     add_new_images(dev, swapchain, count, images);
-    pthread_mutex_unlock(&dev->verify_mutex);
+    pthread_mutex_unlock(&dev->verify.mutex);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_GetSwapchainImagesKHR(VkDevice device, VkSwapchainKHR swapchain,

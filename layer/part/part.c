@@ -274,7 +274,7 @@ static enum begun begin(void)
 
     pthread_mutex_lock(&layer.devices_mutex);
     for (dev = layer.devices; dev && begun == BEGUN; dev = dev->next) {
-        pthread_mutex_lock(&dev->verify_mutex);
+        pthread_mutex_lock(&dev->verify.mutex);
         end = dev->next;
         if (!wait_for(dev))
             begun = POSTPONED;
@@ -294,7 +294,7 @@ static enum begun begin(void)
             pthread_mutex_unlock(&dev->submit.mutex);
     }
     for (dev = layer.devices; dev != end; dev = dev->next)
-        pthread_mutex_unlock(&dev->verify_mutex);
+        pthread_mutex_unlock(&dev->verify.mutex);
     pthread_mutex_unlock(&layer.devices_mutex);
     return begun;
 }

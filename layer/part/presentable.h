@@ -15,7 +15,7 @@
 enum lap_status layer_presentable_read(struct layer_readback *r, const struct layer_image *image) LAP_MUST_CHECK;
 
 /* The program has acquired an image, and the packet of the acquire is written. semaphore, fence: of the acquire; the
- * semaphore is signalled again afterwards. Under verify_mutex and submit.mutex of the device, no packet open. */
+ * semaphore is signalled again afterwards. Under verify.mutex and submit.mutex of the device, no packet open. */
 void layer_presentable_acquired(struct layer_device *dev, VkSwapchainKHR swapchain, uint32_t index,
                                 VkSemaphore semaphore, VkFence fence);
 

@@ -4,7 +4,7 @@
  * packets. Pieces of a few MiB, two of them at a time: the device copies one while the other one is written. The
  * staging buffers are freed at the end. Objects must live until the next flush.
  *
- * Under verify_mutex and submit.mutex of the device, no packet open.
+ * Under verify.mutex and submit.mutex of the device, no packet open.
  */
 #ifndef LAP_LAYER_PART_READBACK_H
 #define LAP_LAYER_PART_READBACK_H

@@ -5,7 +5,7 @@
  * images, then fences, semaphores and presentable images. All of it is packets of the ordinary kinds, between two
  * lapilliState.
  *
- * Under the lock of parts, and verify_mutex and submit.mutex of all devices, which are idle.
+ * Under the lock of parts, and verify.mutex and submit.mutex of all devices, which are idle.
  */
 #ifndef LAP_LAYER_STATE_H
 #define LAP_LAYER_STATE_H

@@ -25,14 +25,14 @@ void layer_queues_lock(struct layer_device *dev, int *cancel)
     if (!layer.options.reads_back)
         return;
     *cancel = lap_cancel_off();
-    pthread_mutex_lock(&dev->verify_mutex);
+    pthread_mutex_lock(&dev->verify.mutex);
 }
 
 void layer_queues_unlock(struct layer_device *dev, int cancel)
 {
     if (!layer.options.reads_back)
         return;
-    pthread_mutex_unlock(&dev->verify_mutex);
+    pthread_mutex_unlock(&dev->verify.mutex);
     lap_cancel_restore(cancel);
 }
 
@@ -175,7 +175,7 @@ const VkImageCreateInfo *layer_verify_all_image(struct layer_device *dev, const 
 
 static bool clear(struct layer_device *dev, VkDeviceMemory memory, VkBuffer buffer)
 {
-    const struct layer_queue *queue = layer_queue_of(dev->clearing_queue);
+    const struct layer_queue *queue = layer_queue_of(dev->verify.clearing_queue);
     struct lap_readback_queue at = {.queue = queue->handle, .family = queue->family};
     struct lap_readback *rb;
     bool gated, cleared = false;
@@ -205,7 +205,7 @@ bool layer_verify_all_clear(struct layer_device *dev, VkDeviceMemory memory, VkD
     bool cleared = false;
     VkBuffer buffer;
 
-    if (!dev->clearing_queue || dev->is_group || dev->vk.CreateBuffer(dev->handle, &create, NULL, &buffer) < 0)
+    if (!dev->verify.clearing_queue || dev->is_group || dev->vk.CreateBuffer(dev->handle, &create, NULL, &buffer) < 0)
         return false;
     dev->vk.GetBufferMemoryRequirements(dev->handle, buffer, &needs);
     if (needs.size <= bytes && needs.memoryTypeBits >> type & 1)
@@ -223,19 +223,19 @@ static bool wait_for(struct layer_device *dev, VkQueue queue)
     const VkFenceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     VkResult result = VK_SUCCESS;
 
-    if (dev->waits_not)
+    if (dev->verify.waits_not)
         return false;
-    if (!dev->submit_fence)
-        result = dev->vk.CreateFence(dev->handle, &create, NULL, &dev->submit_fence);
+    if (!dev->verify.fence)
+        result = dev->vk.CreateFence(dev->handle, &create, NULL, &dev->verify.fence);
     if (result == VK_SUCCESS)
-        result = dev->vk.QueueSubmit(queue, 0, NULL, dev->submit_fence);
+        result = dev->vk.QueueSubmit(queue, 0, NULL, dev->verify.fence);
     if (result == VK_SUCCESS)
-        result = dev->vk.WaitForFences(dev->handle, 1, &dev->submit_fence, VK_TRUE, WAIT_NS);
+        result = dev->vk.WaitForFences(dev->handle, 1, &dev->verify.fence, VK_TRUE, WAIT_NS);
     if (result == VK_SUCCESS)
-        result = dev->vk.ResetFences(dev->handle, 1, &dev->submit_fence);
+        result = dev->vk.ResetFences(dev->handle, 1, &dev->verify.fence);
     if (result == VK_SUCCESS)
         return true;
-    dev->waits_not = true; /* and the fence, which may be pending, is left alone */
+    dev->verify.waits_not = true; /* and the fence, which may be pending, is left alone */
     lap_log(
         &layer.log, LAP_LOG_WARNING,
         "submitted work does not end by itself (VkResult %d): from here on it is checked where the program waits for "
@@ -332,7 +332,7 @@ static void read_texels(struct layer_device *dev, struct layer_image *image, con
     struct lap_enc *enc;
     uint64_t low, high;
 
-    if (lap_readback_texels(dev->readback, at, handle, image->info.format, layout, texels, &data) != LAP_OK) {
+    if (lap_readback_texels(dev->verify.readback, at, handle, image->info.format, layout, texels, &data) != LAP_OK) {
         layer_verify_all_left_out(dev, &image->object, LAP_UNCHECKED_FAILED);
         return;
     }

@@ -4,7 +4,7 @@
  * wrote and writes hashes into the trace. Work that waits for the host is checked when the program learns that it has
  * finished. The trace names objects that can't be read back, with the reason.
  *
- * The device's verify_mutex is held around each submit with all its checks, around presents, and while the program is
+ * The device's verify.mutex is held around each submit with all its checks, around presents, and while the program is
  * notified that work has finished: meanwhile no object that is being read is destroyed, and queues have one user.
  */
 #ifndef LAP_LAYER_FULL_CHECKS_H
@@ -15,15 +15,15 @@
 #include "layer/submit/submission.h"
 #include "vulkan/unchecked.h"
 
-/* Take and give back verify_mutex, where there is --verify=all; *cancel: for base/cancel.h. Before any other lock. */
+/* Take and give back verify.mutex, where there is --verify=all; *cancel: for base/cancel.h. Before any other lock. */
 void layer_queues_lock(struct layer_device *dev, int *cancel);
 void layer_queues_unlock(struct layer_device *dev, int cancel);
 
-/* The driver has taken a submit to the queue. Under verify_mutex only, no packet open. */
+/* The driver has taken a submit to the queue. Under verify.mutex only, no packet open. */
 void layer_verify_all_submitted(struct layer_device *dev, VkQueue queue);
 
 /* The layer has waited for the queue, but the program has not: checks follow, and a replay must wait before them, too.
- * Under verify_mutex only, no packet open. */
+ * Under verify.mutex only, no packet open. */
 void layer_verify_all_waited(struct layer_device *dev, VkQueue queue);
 
 struct layer_readable_buffer {
@@ -46,7 +46,7 @@ bool layer_verify_all_clear(struct layer_device *dev, VkDeviceMemory memory, VkD
 VkImageUsageFlags layer_verify_all_usage(VkImageCreateFlags flags, VkImageUsageFlags usage);
 
 /* A range of a buffer, or an image, that a finished submit wrote, and whose memory is not mapped: reads it back on the
- * submit's queue. Under verify_mutex and submit.mutex, no packet open. */
+ * submit's queue. Under verify.mutex and submit.mutex, no packet open. */
 void layer_verify_all_written(struct layer_device *dev, struct lap_memobj *object,
                               const struct layer_submission *submission, uint64_t offset, uint64_t bytes);
 

@@ -21,13 +21,13 @@ bool layer_verify_wants_presents(void)
 
 struct lap_readback *layer_verify_readback(struct layer_device *dev)
 {
-    if (!dev->readback) {
-        dev->readback = malloc(sizeof *dev->readback);
-        if (dev->readback)
-            lap_readback_init(dev->readback, dev->handle, &dev->vk, &dev->physical_device->memory,
+    if (!dev->verify.readback) {
+        dev->verify.readback = malloc(sizeof *dev->verify.readback);
+        if (dev->verify.readback)
+            lap_readback_init(dev->verify.readback, dev->handle, &dev->vk, &dev->physical_device->memory,
                               dev->loader.set_data);
     }
-    return dev->readback;
+    return dev->verify.readback;
 }
 
 struct picture {
@@ -131,7 +131,7 @@ void layer_verify_present(struct layer_device *dev, VkQueue queue, const VkPrese
         !(record->flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT)))
         return;
     int cancel = lap_cancel_off(); /* the driver may wait, and a picture is written */
-    pthread_mutex_lock(&dev->verify_mutex);
+    pthread_mutex_lock(&dev->verify.mutex);
     for (uint32_t i = 0; i < info->swapchainCount; i++) {
         const struct layer_swapchain *swapchain = LAYER_GET(dev, VkSwapchainKHR, info->pSwapchains[i]);
         struct picture picture = {.swapchain = swapchain, .index = info->pImageIndices[i]};
@@ -145,17 +145,17 @@ void layer_verify_present(struct layer_device *dev, VkQueue queue, const VkPrese
         if (screenshot)
             write_screenshot(&picture, frame, i);
     }
-    pthread_mutex_unlock(&dev->verify_mutex);
+    pthread_mutex_unlock(&dev->verify.mutex);
     lap_cancel_restore(cancel);
 }
 
 void layer_verify_finish(struct layer_device *dev)
 {
-    if (dev->readback)
-        lap_readback_finish(dev->readback);
-    free(dev->readback);
-    dev->readback = NULL;
-    if (dev->submit_fence)
-        dev->vk.DestroyFence(dev->handle, dev->submit_fence, NULL);
-    dev->submit_fence = VK_NULL_HANDLE;
+    if (dev->verify.readback)
+        lap_readback_finish(dev->verify.readback);
+    free(dev->verify.readback);
+    dev->verify.readback = NULL;
+    if (dev->verify.fence)
+        dev->vk.DestroyFence(dev->handle, dev->verify.fence, NULL);
+    dev->verify.fence = VK_NULL_HANDLE;
 }

@@ -15,7 +15,7 @@ bool layer_verify_wants_presents(void);
  * frame: counted from 1. */
 void layer_verify_present(struct layer_device *dev, VkQueue queue, const VkPresentInfoKHR *info, uint64_t frame);
 
-/* The readback for the device's results; NULL when out of memory. Under verify_mutex. */
+/* The readback for the device's results; NULL when out of memory. Under verify.mutex. */
 struct lap_readback *layer_verify_readback(struct layer_device *dev);
 
 #endif

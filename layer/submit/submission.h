@@ -80,9 +80,9 @@ bool layer_submission_is_running(const struct layer_device *dev, uint64_t serial
 struct layer_work layer_submission_of_semaphore(const struct layer_device *dev, uint64_t key);
 struct layer_work layer_submission_of_fence(const struct layer_device *dev, uint64_t key);
 /* The layer itself has waited for the queue, and a replay does so, too: the work counts as waited for by the program.
- * Under verify_mutex only. */
+ * Under verify.mutex only. */
 void layer_submission_waited(struct layer_device *dev, VkQueue queue);
-/* The device is idle: all of its work is finished. Under verify_mutex only. */
+/* The device is idle: all of its work is finished. Under verify.mutex only. */
 void layer_submission_idle(struct layer_device *dev);
 /* Whether other work may have changed a range that finished work wrote, or may still change it. */
 bool layer_submission_may_differ(const struct layer_device *dev, const struct layer_submission *submission,

@@ -42,7 +42,7 @@ static void begin(void)
         struct lap_memtrack_options options = {.watch = LAP_WATCH_COMPARE};
         layer_mutex_init(&devices[i].submit.mutex);
         layer_mutex_init(&devices[i].descriptors.mutex);
-        layer_mutex_init(&devices[i].verify_mutex);
+        layer_mutex_init(&devices[i].verify.mutex);
         for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
             lap_map_init(&devices[i].own_maps[type]);
         CHECK_EQ_INT(lap_memtrack_create(&options, &devices[i].memtrack), LAP_OK);
@@ -69,7 +69,7 @@ static bool all_free(void)
         all = all && is_free(&layer.object_mutex[type]) && is_free(&layer.maps[type].mutex);
     for (unsigned i = 0; i < 2; i++) {
         all = all && is_free(&devices[i].submit.mutex) && is_free(&devices[i].descriptors.mutex) &&
-              is_free(&devices[i].verify_mutex) && is_free(&devices[i].submit.resources.mutex) &&
+              is_free(&devices[i].verify.mutex) && is_free(&devices[i].submit.resources.mutex) &&
               (!devices[i].memtrack || is_free(lap_memtrack_mutex(devices[i].memtrack)));
         for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++)
             all = all && (gen_handle_global[type] || is_free(&devices[i].own_maps[type].mutex));
@@ -88,7 +88,7 @@ static bool fork_and_look(bool whole)
         bool good = all_free() && forgotten_files == 1 && instance.tables.inherited && devices[0].tables.inherited &&
                     devices[1].tables.inherited && devices[0].torn == !whole &&
                     (devices[0].memtrack != NULL) == whole && (memory.mem != NULL) == whole &&
-                    (buffer.memobj != NULL) == whole && !devices[0].readback;
+                    (buffer.memobj != NULL) == whole && !devices[0].verify.readback;
         /* A device can go on and end either way. */
         layer_fork_remove(&devices[0]);
         lap_mem_destroy(&memory.mem);
@@ -175,7 +175,7 @@ UNIT_TEST(what_another_thread_keeps_is_forgotten)
 UNIT_TEST(what_guards_no_device_takes_none_along)
 {
     begin();
-    struct holder holder = {.mutexes = {&layer.recording_mutex, &devices[1].submit.mutex, &devices[0].verify_mutex}};
+    struct holder holder = {.mutexes = {&layer.recording_mutex, &devices[1].submit.mutex, &devices[0].verify.mutex}};
     holder.count = 3;
     start_holding(&holder);
     CHECK(fork_and_look(true));
