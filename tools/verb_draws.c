@@ -69,22 +69,21 @@ static int parse(int argc, char **argv, struct options *options)
 {
     const struct lap_argument rows[] = {LAP_VALUE("frames", options->frames, lap_take_range),
                                         LAP_VALUE("at", &options->at, lap_take_position),
-                                        LAP_VALUE("pass", &options->pass, lap_take_text),
+                                        LAP_TEXT("pass", &options->pass),
                                         LAP_VALUE("rows", options->rows, lap_take_range),
                                         LAP_NO_FLAG("no-header", &options->header),
                                         LAP_FLAG("json", &options->json),
-                                        LAP_FLAG("state", &options->state)};
-    int code;
+                                        LAP_FLAG("state", &options->state),
+                                        LAP_FILE(&options->path)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    *options = (struct options){.header = true, .frames = {0, UINT64_MAX}, .rows = {0, UINT64_MAX}};
-    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
     if (code >= 0)
         return code;
     if (lap_range_is_given(options->frames) && options->at.count)
         return lap_usage(&verb, "--frames or --at, not both");
     if (options->state && !options->json)
         return lap_usage(&verb, "--state needs --json");
-    return lap_arguments_file(&verb, argc, argv, NULL, &options->path, NULL);
+    return -1;
 }
 
 /* ---- rows ---- */
@@ -365,7 +364,7 @@ static enum lap_status list(const struct options *options, const struct lap_read
 
 int main(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {.header = true, .frames = {0, UINT64_MAX}, .rows = {0, UINT64_MAX}};
     struct lap_reader *trace;
     enum lap_status status;
     int code = parse(argc, argv, &options);

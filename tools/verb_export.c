@@ -353,13 +353,14 @@ static const struct lap_verb verb = {PROGRAM, help};
 /* An exit status, or -1. */
 static int parse(int argc, char **argv, struct job *job)
 {
-    const struct lap_argument rows[] = {LAP_OUTPUT(&job->to), LAP_VALUE("sandbox", &job->sandbox, lap_take_sandbox),
-                                        LAP_FLAG("json", &job->json), LAP_FLAG("quiet", &job->quiet),
-                                        COMPILE_ARGUMENTS(&job->options)};
-    int code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
+    const struct lap_argument rows[] = {LAP_OUTPUT(&job->to),
+                                        LAP_VALUE("sandbox", &job->sandbox, lap_take_sandbox),
+                                        LAP_FLAG("json", &job->json),
+                                        LAP_FLAG("quiet", &job->quiet),
+                                        COMPILE_ARGUMENTS(&job->options),
+                                        LAP_FILE(&job->from)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    if (code < 0)
-        code = lap_arguments_file(&verb, argc, argv, NULL, &job->from, NULL);
     if (code >= 0)
         return code;
     return job->to ? -1 : lap_usage(&verb, "-o DIR is missing");

@@ -2,7 +2,6 @@
 /* lapilli-find: where a text occurs in a trace: in names, labels, names of commands and shaders; or a position, or an
  * object. */
 #include <ctype.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,23 +64,17 @@ struct finder {
 
 static const struct lap_verb verb = {PROGRAM, help};
 
-/* Fills *finder, or returns an exit status, which is not negative. */
+/* An exit status, or -1. */
 static int parse(int argc, char **argv, struct finder *finder)
 {
-    const struct lap_argument rows[] = {LAP_VALUE("limit", &finder->limit, lap_take_count),
-                                        LAP_FLAG("case", &finder->has_case), LAP_NO_FLAG("no-header", &finder->header),
-                                        LAP_FLAG("json", &finder->json)};
-    int code;
+    const struct lap_argument rows[] = {LAP_NUMBER("limit", &finder->limit, 1, UINT64_MAX),
+                                        LAP_FLAG("case", &finder->has_case),
+                                        LAP_NO_FLAG("no-header", &finder->header),
+                                        LAP_FLAG("json", &finder->json),
+                                        LAP_FILE(&finder->path),
+                                        LAP_WORD("TEXT", &finder->text, lap_take_some_text)};
 
-    *finder = (struct finder){.header = true, .limit = LIMIT};
-    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
-    if (code >= 0)
-        return code;
-    if (optind + 2 != argc)
-        return lap_usage(&verb, optind + 2 < argc ? "one FILE and one TEXT at a time" : "a FILE or a TEXT is missing");
-    finder->path = argv[optind];
-    finder->text = argv[optind + 1];
-    return *finder->text ? -1 : lap_usage(&verb, "TEXT is empty");
+    return LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 }
 
 static bool has_text(const struct finder *finder, const char *text)
@@ -438,7 +431,7 @@ static void say_more(const struct finder *finder, enum lap_status status)
 
 int main(int argc, char **argv)
 {
-    struct finder finder;
+    struct finder finder = {.header = true, .limit = LIMIT};
     struct lap_reader *trace;
     enum lap_status status;
     int code = parse(argc, argv, &finder);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lapilli-memory: the bytes of a buffer at a position of a trace, and who wrote them. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,48 +48,26 @@ static const char help[] =
 struct options {
     struct position at;
     struct lap_memory_type type;
-    bool has_type, parts, json, has_size;
+    bool has_type, parts, json;
     int colour;
-    uint64_t stride, offset, size, index;
-    const char *path, *object, *output;
+    uint64_t stride, offset, size, index; /* size 0: not given */
+    const char *path, *output;
     int fd; /* of output */
 };
 
 static const struct lap_verb verb = {PROGRAM, help};
 
-/* Decimal, or hexadecimal with 0x. */
-static bool parse_number(const char *text, uint64_t *out)
-{
-    char *end;
-
-    errno = 0;
-    *out = strtoull(text, &end, 0);
-    return text[0] >= '0' && text[0] <= '9' && !*end && !errno;
-}
-
-static int parse_words(int argc, char **argv, struct options *options)
+static enum lap_status take_buffer(const struct lap_argument *row, const char *value)
 {
     uint32_t type;
     char name[LAP_OBJECT_NAME_MAX];
+    enum lap_status status = lap_object_parse(value, &type, row->out, name);
 
-    if (optind + 2 > argc || optind + 4 < argc)
-        return lap_usage(&verb, optind + 1 > argc   ? "a FILE is missing"
-                                : optind + 2 > argc ? "a buffer is missing, like VkBuffer:2"
-                                                    : "one FILE, a buffer, OFFSET and SIZE at most");
-    options->path = argv[optind++];
-    options->object = argv[optind++];
-    if (lap_object_parse(options->object, &type, &options->index, name) != LAP_OK)
-        return lap_usage(&verb, lap_error_message());
-    if (type == GEN_HANDLE_VkImage)
-        return lap_usage(&verb, "texels are shown by lapilli image FILE --at POSITION VkImage:N");
-    if (type != GEN_HANDLE_VkBuffer)
-        return lap_usage(&verb, "only buffers have bytes to show, like VkBuffer:2");
-    if (optind < argc && !parse_number(argv[optind++], &options->offset))
-        return lap_usage(&verb, "OFFSET wants a number of bytes");
-    options->has_size = optind < argc;
-    if (optind < argc && (!parse_number(argv[optind], &options->size) || !options->size))
-        return lap_usage(&verb, "SIZE wants a number of bytes");
-    return -1;
+    if (status == LAP_OK && type == GEN_HANDLE_VkImage)
+        return lap_fail(LAP_ERROR_ARGUMENT, "texels are shown by lapilli image FILE --at POSITION VkImage:N");
+    if (status == LAP_OK && type != GEN_HANDLE_VkBuffer)
+        return lap_fail(LAP_ERROR_ARGUMENT, "only buffers have bytes to show, like VkBuffer:2");
+    return status;
 }
 
 static int check(struct options *options)
@@ -110,22 +87,14 @@ static int check(struct options *options)
     return -1;
 }
 
-static enum lap_status take_type(const char *name, const char *value, void *out)
+static enum lap_status take_type(const struct lap_argument *row, const char *value)
 {
-    struct options *options = out;
+    struct options *options = row->out;
 
     options->has_type = true;
     return lap_memory_type_parse(value, &options->type)
                ? LAP_OK
-               : lap_fail(LAP_ERROR_ARGUMENT, "--%s wants types like u32, f32x3, vec4 or mat4", name);
-}
-
-static enum lap_status take_bytes(const char *name, const char *value, void *out)
-{
-    uint64_t *bytes = out;
-
-    return parse_number(value, bytes) && *bytes ? LAP_OK
-                                                : lap_fail(LAP_ERROR_ARGUMENT, "--%s wants a number of bytes", name);
+               : lap_argument_wants(row, "types like u32, f32x3, vec4 or mat4");
 }
 
 /* Fills *options, or returns an exit status, which is not negative. */
@@ -133,17 +102,17 @@ static int parse(int argc, char **argv, struct options *options)
 {
     const struct lap_argument rows[] = {LAP_VALUE("at", &options->at, lap_take_position),
                                         LAP_VALUE("as", options, take_type),
-                                        LAP_VALUE("stride", &options->stride, take_bytes),
+                                        LAP_NUMBER("stride", &options->stride, 1, UINT64_MAX),
                                         LAP_FLAG("parts", &options->parts),
                                         LAP_OUTPUT(&options->output),
                                         LAP_FLAG("json", &options->json),
-                                        LAP_VALUE("color", &options->colour, lap_take_colour)};
-    int code;
+                                        LAP_VALUE("color", &options->colour, lap_take_colour),
+                                        LAP_FILE(&options->path),
+                                        LAP_WORD("VkBuffer:N", &options->index, take_buffer),
+                                        LAP_MAYBE_NUMBER("OFFSET", &options->offset, 0, UINT64_MAX),
+                                        LAP_MAYBE_NUMBER("SIZE", &options->size, 1, UINT64_MAX)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    *options = (struct options){.colour = -1, .fd = -1};
-    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
-    if (code < 0)
-        code = parse_words(argc, argv, options);
     return code >= 0 ? code : check(options);
 }
 
@@ -277,7 +246,7 @@ static enum lap_status put_text(const struct view *view)
     enum lap_status status = view->options->has_type
                                  ? each_piece(view, view->begin, view->end, view->options->stride, put_elements)
                                  : text_bytes(view);
-    if (view->end < view->size && !view->options->has_size)
+    if (view->end < view->size && !view->options->size)
         fprintf(stderr, PROGRAM ": %" PRIu64 " of %" PRIu64 " bytes are shown; give OFFSET and SIZE for others\n",
                 view->end - view->begin, view->size);
     return status;
@@ -358,12 +327,12 @@ static enum lap_status choose_range(struct view *view)
 
     if (options->offset >= view->size)
         return lap_fail(LAP_ERROR_ARGUMENT, "VkBuffer:%" PRIu64 " has %" PRIu64 " bytes", options->index, view->size);
-    if (options->has_size && options->size > view->size - options->offset)
+    if (options->size > view->size - options->offset)
         return lap_fail(LAP_ERROR_ARGUMENT, "VkBuffer:%" PRIu64 " has %" PRIu64 " bytes behind %" PRIu64,
                         options->index, view->size - options->offset, options->offset);
     view->begin = options->offset;
-    view->end = options->has_size ? options->offset + options->size : view->size;
-    if (!options->has_size && !options->output && !options->parts && view->end - view->begin > SHOWN)
+    view->end = options->size ? options->offset + options->size : view->size;
+    if (!options->size && !options->output && !options->parts && view->end - view->begin > SHOWN)
         view->end = view->begin + SHOWN;
     return LAP_OK;
 }
@@ -456,7 +425,7 @@ static int write_file(struct options *options)
 
 int main(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {.colour = -1, .fd = -1};
     int code = parse(argc, argv, &options);
 
     if (code >= 0)

@@ -62,15 +62,15 @@ struct options {
     const char *path;
 };
 
-static enum lap_status take_data(const char *name, const char *value, void *out)
+static enum lap_status take_data(const struct lap_argument *row, const char *value)
 {
-    struct options *options = out;
+    struct options *options = row->out;
 
     options->has_data = true;
     options->data = strtoull(value, NULL, 16);
     return strlen(value) == 16 && strspn(value, "0123456789abcdefABCDEF") == 16
                ? LAP_OK
-               : lap_fail(LAP_ERROR_ARGUMENT, "--%s wants a hash of 16 hexadecimal digits", name);
+               : lap_argument_wants(row, "a hash of 16 hexadecimal digits");
 }
 
 /* Fills *options, or returns an exit status, which is not negative. */
@@ -81,16 +81,15 @@ static int parse(int argc, char **argv, struct options *options)
                                         LAP_NO_FLAG("no-blocks", &options->blocks),
                                         LAP_VALUE("color", &options->colour, lap_take_colour),
                                         LAP_VALUE("at", &options->at, lap_take_position),
-                                        LAP_VALUE("data", options, take_data)};
-    int code;
+                                        LAP_VALUE("data", options, take_data),
+                                        LAP_FILE(&options->path)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    *options = (struct options){.blocks = true, .colour = -1, .frames = {0, UINT64_MAX}};
-    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
     if (code >= 0)
         return code;
     if (options->at.count && lap_range_is_given(options->frames))
         return lap_usage(&verb, "--at and --frames exclude each other");
-    return lap_arguments_file(&verb, argc, argv, NULL, &options->path, NULL);
+    return -1;
 }
 
 static enum lap_status print_line(const struct options *options, struct lap_printer *printer,
@@ -232,7 +231,7 @@ static enum lap_status print_in_flight(const struct options *options, struct lap
 
 int main(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {.blocks = true, .colour = -1, .frames = {0, UINT64_MAX}};
     struct lap_calls calls;
     struct lap_printer printer = {.out = stdout};
     enum lap_status status;

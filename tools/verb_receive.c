@@ -5,7 +5,6 @@
  * tools/record/receive_trace.h).
  */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -82,24 +81,18 @@ static int check(struct options *options, struct lap_address *address)
 
 static int parse(int argc, char **argv, struct options *options, struct lap_address *address)
 {
-    const struct lap_argument rows[] = {LAP_VALUE("listen", &options->listen, lap_take_text),
-                                        {"output", &options->folder, lap_take_text, false, 'o'},
-                                        LAP_VALUE("name", &options->job.pattern, lap_take_text),
-                                        LAP_VALUE("token-file", &options->token_file, lap_take_text),
+    const struct lap_argument rows[] = {LAP_TEXT("listen", &options->listen),
+                                        LAP_OUTPUT(&options->folder),
+                                        LAP_TEXT("name", &options->job.pattern),
+                                        LAP_TEXT("token-file", &options->token_file),
                                         LAP_FLAG("once", &options->once),
                                         LAP_FLAG("exit-when-done", &options->when_done),
                                         LAP_VALUE("sandbox", &options->sandbox, lap_take_sandbox),
                                         LAP_FLAG("json", &options->job.json),
                                         LAP_FLAG("quiet", &options->job.quiet)};
-    int code;
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    *options = (struct options){.folder = ".", .job = {.program = PROGRAM, .pattern = "%e.lapilli"}};
-    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
-    if (code >= 0)
-        return code;
-    if (optind != argc)
-        return lap_usage(&verb, "there are no other arguments");
-    return check(options, address);
+    return code >= 0 ? code : check(options, address);
 }
 
 static void say_address(const struct options *options, const struct lap_address *address)
@@ -206,7 +199,7 @@ static int run(struct options *options, struct lap_address *address)
 
 int main(int argc, char **argv)
 {
-    static struct options options;
+    static struct options options = {.folder = ".", .job = {.program = PROGRAM, .pattern = "%e.lapilli"}};
     struct lap_address address;
     char folder[PATH_MAX];
     int code = parse(argc, argv, &options, &address);

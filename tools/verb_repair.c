@@ -42,17 +42,14 @@ struct options {
 
 static const struct lap_verb verb = {PROGRAM, help};
 
-/* Fills *options, or returns an exit status, which is not negative. */
+/* An exit status, or -1. */
 static int parse(int argc, char **argv, struct options *options)
 {
     const struct lap_argument rows[] = {LAP_VALUE("sandbox", &options->job.sandbox, lap_take_sandbox),
-                                        LAP_FLAG("json", &options->json), LAP_FLAG("quiet", &options->job.quiet)};
-    int code;
+                                        LAP_FLAG("json", &options->json), LAP_FLAG("quiet", &options->job.quiet),
+                                        LAP_FILE(&options->job.path)};
 
-    *options = (struct options){.job = {.program = PROGRAM, .sync = true}};
-    options->job.options = (struct lap_finish_options){.by = LAP_ENDED_BY_REPAIR, .packer = &lap_codec_lz4};
-    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
-    return code >= 0 ? code : lap_arguments_file(&verb, argc, argv, NULL, &options->job.path, NULL);
+    return LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 }
 
 static bool print_json(const struct lap_finish_report *report, bool finished)
@@ -99,7 +96,8 @@ static void print_text(const struct options *options, const struct lap_finish_re
 int main(int argc, char **argv)
 {
     struct lap_finish_report report;
-    struct options options;
+    struct options options = {
+        .job = {.program = PROGRAM, .sync = true, .options = {.by = LAP_ENDED_BY_REPAIR, .packer = &lap_codec_lz4}}};
     int code = parse(argc, argv, &options);
     bool finished;
 

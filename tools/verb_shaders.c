@@ -63,15 +63,15 @@ struct job {
 
 static const struct lap_verb verb = {PROGRAM, help};
 
-static enum lap_status take_pipeline(const char *name, const char *value, void *out)
+static enum lap_status take_pipeline(const struct lap_argument *row, const char *value)
 {
     static const char type[] = "VkPipeline:";
-    uint64_t *index = out;
+    uint64_t *index = row->out;
     char *end = NULL;
 
     if (strncmp(value, type, strlen(type)) == 0 && isdigit((unsigned char)value[strlen(type)]))
         *index = strtoull(value + strlen(type), &end, 10);
-    return end && !*end && *index ? LAP_OK : lap_fail(LAP_ERROR_ARGUMENT, "--%s wants VkPipeline:NUMBER", name);
+    return end && !*end && *index ? LAP_OK : lap_argument_wants(row, "VkPipeline:NUMBER");
 }
 
 static int check(const struct job *job)
@@ -100,29 +100,21 @@ static int check(const struct job *job)
     return -1;
 }
 
-static enum lap_status take_search(const char *name, const char *value, void *out)
-{
-    *(const char **)out = value;
-    return *value ? LAP_OK : lap_fail(LAP_ERROR_ARGUMENT, "--%s wants a text", name);
-}
-
 /* Fills *job, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct job *job)
 {
     const struct lap_argument rows[] = {LAP_FLAG("glsl", &job->glsl),
                                         LAP_OUTPUT(&job->output),
-                                        LAP_VALUE("search", &job->search.wanted, take_search),
+                                        LAP_VALUE("search", &job->search.wanted, lap_take_some_text),
                                         LAP_FLAG("ignore-case", &job->search.ignore_case),
                                         LAP_VALUE("at", &job->at, lap_take_position),
                                         LAP_VALUE("pipeline", &job->pipeline, take_pipeline),
                                         LAP_NO_FLAG("no-header", &job->header),
-                                        LAP_FLAG("json", &job->json)};
-    int code;
+                                        LAP_FLAG("json", &job->json),
+                                        LAP_FILE(&job->path),
+                                        LAP_MAYBE_WORD("HASH", &job->hash, lap_take_text)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    *job = (struct job){.header = true};
-    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
-    if (code < 0)
-        code = lap_arguments_file(&verb, argc, argv, "HASH", &job->path, &job->hash);
     return code >= 0 ? code : check(job);
 }
 
@@ -292,7 +284,7 @@ static int work_with_file(struct job *job)
 
 int main(int argc, char **argv)
 {
-    struct job job;
+    struct job job = {.header = true};
     int code = parse(argc, argv, &job);
 
     if (code >= 0)

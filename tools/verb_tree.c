@@ -59,18 +59,15 @@ static const struct lap_verb verb = {PROGRAM, help};
 static int parse(int argc, char **argv, struct options *options)
 {
     const struct lap_argument rows[] = {LAP_VALUE("at", &options->at, lap_take_position),
-                                        LAP_VALUE("depth", &options->depth, lap_take_count),
+                                        LAP_NUMBER("depth", &options->depth, 1, UINT64_MAX),
                                         LAP_VALUE("children", options->children, lap_take_range),
                                         LAP_FLAG("all", &options->all),
                                         LAP_FLAG("quick", &options->quick),
                                         LAP_FLAG("json", &options->json),
-                                        LAP_VALUE("color", &options->colour, lap_take_colour)};
-    int code;
+                                        LAP_VALUE("color", &options->colour, lap_take_colour),
+                                        LAP_FILE(&options->path)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    *options = (struct options){.colour = -1, .children = {1, UINT64_MAX}};
-    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
-    if (code < 0)
-        code = lap_arguments_file(&verb, argc, argv, NULL, &options->path, NULL);
     if (code >= 0)
         return code;
     return options->all && options->quick ? lap_usage(&verb, "--all or --quick, not both") : -1;
@@ -134,7 +131,7 @@ static enum lap_status show(const struct options *options, const struct lap_read
 
 int main(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {.colour = -1, .children = {1, UINT64_MAX}};
     struct lap_reader *trace;
     enum lap_status status;
     int code = parse(argc, argv, &options);

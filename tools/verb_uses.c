@@ -75,7 +75,7 @@ static int check(const struct options *options, bool has_frames)
     if (options->unused && options->object)
         return lap_usage(&verb, "--unused or an OBJECT, not both");
     if (!options->unused && !options->object)
-        return lap_usage(&verb, "an OBJECT is missing");
+        return lap_usage(&verb, "OBJECT is missing");
     if (options->type && !options->unused)
         return lap_usage(&verb, "--type needs --unused");
     return -1;
@@ -88,15 +88,13 @@ static int parse(int argc, char **argv, struct options *options)
                                         LAP_VALUE("at", &options->at, lap_take_position),
                                         LAP_FLAG("bindings", &options->bindings),
                                         LAP_FLAG("unused", &options->unused),
-                                        LAP_VALUE("type", &options->type, lap_take_text),
+                                        LAP_TEXT("type", &options->type),
                                         LAP_NO_FLAG("no-header", &options->header),
-                                        LAP_FLAG("json", &options->json)};
-    int code;
+                                        LAP_FLAG("json", &options->json),
+                                        LAP_FILE(&options->path),
+                                        LAP_MAYBE_WORD("OBJECT", &options->object, lap_take_text)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    *options = (struct options){.header = true, .frames = {0, UINT64_MAX}};
-    code = lap_arguments_take(&verb, argc, argv, rows, sizeof rows / sizeof *rows);
-    if (code < 0)
-        code = lap_arguments_file(&verb, argc, argv, "OBJECT", &options->path, &options->object);
     return code >= 0 ? code : check(options, lap_range_is_given(options->frames));
 }
 
@@ -374,7 +372,7 @@ static enum lap_status list_unused(struct lister *lister, const struct lap_reade
 
 int main(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {.header = true, .frames = {0, UINT64_MAX}};
     struct lister lister = {.options = &options};
     struct lap_reader *trace;
     enum lap_status status;

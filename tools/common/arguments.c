@@ -3,11 +3,12 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/assert.h"
+#include "base/frames.h"
 #include "base/process/sandbox.h"
 #include "inspector/position/position.h"
 #include "tools/common/tool.h"
@@ -20,12 +21,47 @@ int lap_usage(const struct lap_verb *verb, const char *what)
     return LAP_TOOL_USAGE;
 }
 
-static enum lap_status store(const struct lap_argument *row, const char *value)
+static bool is_option(const struct lap_argument *row)
 {
+    return row->kind <= LAP_ARGUMENT_PAIR;
+}
+
+static int take(const struct lap_verb *verb, const struct lap_argument *row, const char *value)
+{
+    enum lap_status status = LAP_OK;
+
     if (row->take)
-        return row->take(row->name, value, row->out);
-    *(bool *)row->out = row->sets;
-    return LAP_OK;
+        status = row->take(row, value);
+    else
+        *(bool *)row->out = row->sets;
+    if (status != LAP_OK)
+        (void)lap_usage(verb, lap_error_message());
+    return status == LAP_OK ? -1 : status == LAP_ERROR_MEMORY ? LAP_TOOL_FAILED : LAP_TOOL_USAGE;
+}
+
+/* ---- options ---- */
+
+/* For getopt_long, which has the number of the row behind FIRST_LONG. letters: for two a row, and three more. */
+static void describe(const struct lap_argument *rows, size_t count, struct option *longs, char *letters)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].kind == LAP_ARGUMENT_COMMAND)
+            *letters++ = '+';
+    *letters++ = 'h';
+    for (size_t i = 0; i < count; i++) {
+        if (!is_option(&rows[i]))
+            continue;
+        *longs++ = (struct option){rows[i].name,
+                                   rows[i].kind == LAP_ARGUMENT_FLAG          ? no_argument
+                                   : rows[i].kind == LAP_ARGUMENT_MAYBE_VALUE ? optional_argument
+                                                                              : required_argument,
+                                   NULL, FIRST_LONG + (int)i};
+        if (rows[i].letter)
+            *letters++ = rows[i].letter;
+        if (rows[i].letter && rows[i].kind != LAP_ARGUMENT_FLAG)
+            *letters++ = ':';
+    }
+    *longs = (struct option){"help", no_argument, NULL, 'h'};
 }
 
 static const struct lap_argument *find(const struct lap_argument *rows, size_t count, int option)
@@ -36,98 +72,154 @@ static const struct lap_argument *find(const struct lap_argument *rows, size_t c
     return NULL;
 }
 
-int lap_arguments_take(const struct lap_verb *verb, int argc, char **argv, const struct lap_argument *rows,
-                       size_t count)
+static int take_options(const struct lap_verb *verb, int argc, char **argv, const struct lap_argument *rows,
+                        size_t count, const struct option *longs, const char *letters)
 {
-    struct option longs[LAP_ARGUMENTS_MOST + 2] = {0};
-    char letters[2 * LAP_ARGUMENTS_MOST + 2] = "h", *end = letters + 1;
-    int option;
+    int option, code = -1;
 
-    LAP_ASSERT(count <= LAP_ARGUMENTS_MOST, "a verb has more options than LAP_ARGUMENTS_MOST");
-    for (size_t i = 0; i < count; i++) {
-        longs[i] =
-            (struct option){rows[i].name, rows[i].take ? required_argument : no_argument, NULL, FIRST_LONG + (int)i};
-        if (rows[i].letter)
-            end = stpcpy(end, (char[]){rows[i].letter, ':', 0});
-    }
-    longs[count] = (struct option){"help", no_argument, NULL, 'h'};
-    while ((option = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+    while (code < 0 && (option = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
         const struct lap_argument *row = find(rows, count, option);
-        enum lap_status status;
 
         if (option == 'h')
             return lap_tool_help(verb->program, verb->help);
         if (!row)
             return lap_usage(verb, "wrong usage");
-        status = store(row, optarg);
-        if (status != LAP_OK)
-            return lap_usage(verb, lap_error_message()), status == LAP_ERROR_MEMORY ? LAP_TOOL_FAILED : LAP_TOOL_USAGE;
+        code = take(verb, row, optarg);
+        if (code >= 0 || row->kind != LAP_ARGUMENT_PAIR)
+            continue;
+        if (optind == argc)
+            return lap_usage(verb, (lap_argument_wants(row, "two values"), lap_error_message()));
+        code = take(verb, row, argv[optind++]);
     }
-    return -1;
+    return code;
 }
 
-int lap_arguments_file(const struct lap_verb *verb, int argc, char **argv, const char *what, const char **out_path,
-                       const char **out_more)
-{
-    char text[64];
-    int words = argc - optind;
+/* ---- words ---- */
 
-    if (words == 0)
-        return lap_usage(verb, "a FILE is missing");
-    if (words > (what ? 2 : 1)) {
-        snprintf(text, sizeof text, what ? "one FILE and one %s at a time" : "one FILE at a time", what);
-        return lap_usage(verb, text);
+static int take_words(const struct lap_verb *verb, char **words, const struct lap_argument *rows, size_t count)
+{
+    char text[160];
+    int code = -1;
+
+    for (size_t i = 0; i < count && code < 0; i++) {
+        if (is_option(&rows[i]))
+            continue;
+        if (rows[i].kind >= LAP_ARGUMENT_WORDS) {
+            *(char ***)rows[i].out = words;
+            return -1;
+        }
+        if (*words) {
+            code = take(verb, &rows[i], *words++);
+        } else if (rows[i].kind == LAP_ARGUMENT_WORD) {
+            snprintf(text, sizeof text, "%s is missing", rows[i].name);
+            return lap_usage(verb, text);
+        }
     }
-    *out_path = argv[optind];
-    if (out_more)
-        *out_more = argv[optind + 1]; /* or NULL */
-    return -1;
+    if (code >= 0 || !*words)
+        return code;
+    snprintf(text, sizeof text, "'%.80s' is one word too many", *words);
+    return lap_usage(verb, text);
+}
+
+int lap_arguments_take(const struct lap_verb *verb, int argc, char **argv, const struct lap_argument *rows,
+                       size_t count)
+{
+    struct option *longs = calloc(count + 2, sizeof *longs + 2);
+    int code;
+
+    if (!longs) {
+        fprintf(stderr, "%s: out of memory\n", verb->program);
+        return LAP_TOOL_FAILED;
+    }
+    describe(rows, count, longs, (char *)(longs + count + 2));
+    code = take_options(verb, argc, argv, rows, count, longs, (char *)(longs + count + 2));
+    free(longs);
+    return code >= 0 ? code : take_words(verb, argv + optind, rows, count);
 }
 
 /* ---- values ---- */
 
-enum lap_status lap_take_text(const char *name, const char *value, void *out)
+enum lap_status lap_argument_wants(const struct lap_argument *row, const char *what)
 {
-    (void)name;
-    *(const char **)out = value;
+    return lap_fail(LAP_ERROR_ARGUMENT, "%s%s wants %s", is_option(row) ? "--" : "", row->name, what);
+}
+
+enum lap_status lap_take_text(const struct lap_argument *row, const char *value)
+{
+    *(const char **)row->out = value;
     return LAP_OK;
 }
 
-enum lap_status lap_take_range(const char *name, const char *value, void *out)
+enum lap_status lap_take_some_text(const struct lap_argument *row, const char *value)
 {
-    uint64_t *range = out;
-
-    return lap_tool_frames(value, &range[0], &range[1])
-               ? LAP_OK
-               : lap_fail(LAP_ERROR_ARGUMENT, "--%s wants A-B with 1 <= A <= B", name);
+    *(const char **)row->out = value;
+    return *value ? LAP_OK : lap_argument_wants(row, "a text");
 }
 
-enum lap_status lap_take_count(const char *name, const char *value, void *out)
+enum lap_status lap_take_choice(const struct lap_argument *row, const char *value)
 {
-    uint64_t *count = out;
-    char *end;
+    char text[160] = "";
+    size_t at = 0;
+
+    *(const char **)row->out = value;
+    for (const char *const *p = row->choices; *p; p++) {
+        if (strcmp(*p, value) == 0)
+            return LAP_OK;
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", *p, !p[1] ? "" : p[2] ? ", " : " or ");
+    }
+    return lap_fail(LAP_ERROR_ARGUMENT, "--%s can't be '%s': it is %s", row->name, value, text);
+}
+
+static bool parse_range(const char *text, uint64_t range[2])
+{
+    bool first = lap_frame_parse(&text, &range[0]);
+
+    if (*text == 0) {
+        range[1] = range[0];
+        return first;
+    }
+    if (*text++ != '-')
+        return false;
+    if (*text == 0)
+        return first;
+    return lap_frame_parse(&text, &range[1]) && *text == 0 && range[0] <= range[1];
+}
+
+enum lap_status lap_take_range(const struct lap_argument *row, const char *value)
+{
+    return parse_range(value, row->out) ? LAP_OK : lap_argument_wants(row, "A-B with 1 <= A <= B");
+}
+
+enum lap_status lap_take_number(const struct lap_argument *row, const char *value)
+{
+    uint64_t *out = row->out;
+    char text[80], *end;
 
     errno = 0;
-    *count = strtoull(value, &end, 10);
-    return *value >= '0' && *value <= '9' && !*end && !errno && *count
-               ? LAP_OK
-               : lap_fail(LAP_ERROR_ARGUMENT, "--%s wants a number, from 1", name);
+    *out = strtoull(value, &end, strncmp(value, "0x", 2) == 0 ? 16 : 10);
+    if (*value >= '0' && *value <= '9' && !*end && !errno && *out >= row->least && *out <= row->most)
+        return LAP_OK;
+    if (row->most == UINT64_MAX)
+        snprintf(text, sizeof text, "a number, from %" PRIu64, row->least);
+    else
+        snprintf(text, sizeof text, "a number from %" PRIu64 " to %" PRIu64, row->least, row->most);
+    return lap_argument_wants(row, text);
 }
 
-enum lap_status lap_take_position(const char *name, const char *value, void *out)
+enum lap_status lap_take_position(const struct lap_argument *row, const char *value)
 {
-    (void)name;
-    return position_parse(value, out);
+    return position_parse(value, row->out);
 }
 
-enum lap_status lap_take_colour(const char *name, const char *value, void *out)
+enum lap_status lap_take_colour(const struct lap_argument *row, const char *value)
 {
-    return lap_tool_parse_colour(value, out) ? LAP_OK
-                                             : lap_fail(LAP_ERROR_ARGUMENT, "--%s wants auto, always or never", name);
+    int *out = row->out;
+
+    *out = strcmp(value, "always") == 0 ? 1 : strcmp(value, "never") == 0 ? 0 : -1;
+    return *out >= 0 || strcmp(value, "auto") == 0 ? LAP_OK : lap_argument_wants(row, "auto, always or never");
 }
 
-enum lap_status lap_take_sandbox(const char *name, const char *value, void *out)
+enum lap_status lap_take_sandbox(const struct lap_argument *row, const char *value)
 {
-    (void)name;
-    return lap_sandbox_wish_parse(value, out);
+    return lap_sandbox_wish_parse(value, row->out);
 }

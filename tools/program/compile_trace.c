@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/program/compile_trace.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,29 +16,22 @@
 #include "vm/resources.h"
 #include "vm/verify.h"
 
-enum lap_status compile_take_positions(const char *name, const char *value, void *out)
+enum lap_status compile_take_positions(const struct lap_argument *row, const char *value)
 {
-    (void)name;
-    return edit_positions_parse(value, out);
+    return edit_positions_parse(value, row->out);
 }
 
-enum lap_status compile_take_most_draws(const char *name, const char *value, void *out)
+enum lap_status compile_take_most_draws(const struct lap_argument *row, const char *value)
 {
-    struct edit_experiments *e = out;
-    char *end;
+    struct edit_experiments *e = row->out;
 
-    errno = 0;
     e->has_most_draws = true;
-    e->most_draws = strtoull(value, &end, 10);
-    return *value >= '0' && *value <= '9' && !*end && !errno
-               ? LAP_OK
-               : lap_fail(LAP_ERROR_ARGUMENT, "--%s takes a number", name);
+    return lap_take_number(&LAP_NUMBER(row->name, &e->most_draws, 0, UINT64_MAX), value);
 }
 
-enum lap_status compile_take_shader(const char *name, const char *value, void *out)
+enum lap_status compile_take_shader(const struct lap_argument *row, const char *value)
 {
-    (void)name;
-    return edit_experiments_parse_shader(value, out);
+    return edit_experiments_parse_shader(value, row->out);
 }
 
 bool compile_options_are_given(const struct compile_options *options)

@@ -14,7 +14,7 @@
 #include "tools/common/arguments.h"
 #include "vm/program.h"
 
-/* For lap_arguments_take; o: struct compile_options *. */
+/* Rows of arguments; o: struct compile_options *. */
 #define COMPILE_ARGUMENTS(o)                                                                                           \
     LAP_VALUE("frames", (o)->frames, lap_take_range), LAP_VALUE("at", &(o)->at, lap_take_position),                    \
         LAP_VALUE("skip", &(o)->experiments.skip, compile_take_positions),                                             \
