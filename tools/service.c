@@ -12,6 +12,7 @@
 
 #define ANSWER_PART  4u
 #define MOST_READERS 16
+#define MOST_FILES   64
 
 /* The folder of the verbs, and one for files. */
 static bool find_folders(const char *program, struct lap_service *service)
@@ -33,18 +34,24 @@ static bool find_folders(const char *program, struct lap_service *service)
     return false;
 }
 
-int lap_service_open(const char *program, const char *const *files, size_t count, const char *gpu, size_t cache,
-                     unsigned waiting, struct lap_service *out)
+int lap_service_open(const struct lap_verb *verb, char **files, const char *gpu, size_t cache, unsigned waiting,
+                     struct lap_service *out)
 {
+    const char *program = verb->program;
+    size_t count = 0;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct lap_works_options options = {
         .programs = out->programs, .scratch = out->scratch, .gpu = gpu, .waiting = waiting};
     enum lap_status status;
 
+    while (files[count])
+        count++;
+    if (!count || count > MOST_FILES)
+        return lap_usage(verb, count ? "64 FILEs at most" : "FILE is missing");
     *out = (struct lap_service){.captures = NULL};
     if (!find_folders(program, out))
         return LAP_TOOL_FAILED;
-    status = lap_captures_new(files, count, out->programs, &out->captures);
+    status = lap_captures_new((const char *const *)(uintptr_t)files, count, out->programs, &out->captures);
     if (status != LAP_OK) {
         fprintf(stderr, "%s: %s\n", program, lap_error_message());
         lap_service_close(out);

@@ -7,13 +7,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/process/sandbox.h"
+#include "tools/common/arguments.h"
 #include "tools/common/sandboxed_work.h"
 #include "tools/common/tool.h"
 #include "tools/common/whole_file.h"
@@ -115,46 +115,20 @@ static int assemble(void *argument)
     return status == LAP_ERROR_MEMORY || status == LAP_ERROR_IO ? LAP_TOOL_FAILED : LAP_TOOL_NO_TRACE;
 }
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli asm --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 int main(int argc, char **argv)
 {
-    enum { OPTION_RESOURCES = 256, OPTION_SANDBOX };
-    static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
-                                          {"resources", required_argument, NULL, OPTION_RESOURCES},
-                                          {"sandbox", required_argument, NULL, OPTION_SANDBOX},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
     struct job job = {0};
-    int option, code;
+    const struct lap_argument rows[] = {LAP_OUTPUT(&job.to), LAP_TEXT("resources", &job.resources),
+                                        LAP_VALUE("sandbox", &job.sandbox, lap_take_sandbox),
+                                        LAP_WORD("TEXT", &job.from, lap_take_text)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    while ((option = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
-        switch (option) {
-        case 'o':
-            job.to = optarg;
-            break;
-        case OPTION_RESOURCES:
-            job.resources = optarg;
-            break;
-        case OPTION_SANDBOX:
-            if (lap_sandbox_wish_parse(optarg, &job.sandbox) != LAP_OK)
-                return usage(lap_error_message());
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            return usage("wrong usage");
-        }
-    }
-    if (optind + 1 != argc)
-        return usage(optind < argc ? "one TEXT at a time" : "a TEXT is missing");
+    if (code >= 0)
+        return code;
     if (!job.to)
-        return usage("-o PROG is missing");
-    job.from = argv[optind];
+        return lap_usage(&verb, "-o PROG is missing");
     if (whole_file_open(&job.new, job.to) != LAP_OK) {
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
         return LAP_TOOL_FAILED;

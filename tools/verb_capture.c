@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,6 +17,7 @@
 #include "base/key.h"
 #include "base/pattern.h"
 #include "base/version.h"
+#include "tools/common/arguments.h"
 #include "tools/common/output_name.h"
 #include "tools/common/tool.h"
 #include "tools/record/control_server.h"
@@ -82,29 +82,6 @@ static const char help[] =
     "The exit status is that of the program, 128 + n when signal n ended it, 127 when it could not be started;\n"
     "2 when the options are wrong or the trace could not be written where it should be.\n";
 
-enum {
-    OPTION_VERIFY = 256,
-    OPTION_KEEP_BYTES,
-    OPTION_SCREENSHOT,
-    OPTION_SCREENSHOT_DIR,
-    OPTION_COMPRESSION,
-    OPTION_MEMORY,
-    OPTION_WATCH,
-    OPTION_BACKING,
-    OPTION_LOG,
-    OPTION_NO_WAIT,
-    OPTION_TOKEN,
-    OPTION_CONTROL,
-    OPTION_FRAMES,
-    OPTION_SUBMITS,
-    OPTION_SECONDS,
-    OPTION_TRIGGER,
-    OPTION_TRIGGER_FRAMES,
-    OPTION_EXIT_AFTER,
-    OPTION_KEEP_LAST,
-    OPTION_HELP
-};
-
 struct options {
     const char *output, *screenshots, *screenshot_dir, *compression, *memory_types, *write_watch, *backing, *log;
     const char *verify; /* NULL: off */
@@ -113,17 +90,6 @@ struct options {
     const char *control, *token_file;
     char **argv;
 };
-
-static bool one_of(const char *option, const char *value, const char *const *allowed)
-{
-    for (const char *const *p = allowed; *p; p++)
-        if (strcmp(*p, value) == 0)
-            return true;
-    fprintf(stderr, PROGRAM ": --%s can't be '%s': it is ", option, value);
-    for (const char *const *p = allowed; *p; p++)
-        fprintf(stderr, "%s%s", *p, !p[1] ? "\n" : p[2] ? ", " : " or ");
-    return false;
-}
 
 /* The address of a receiver, or for commands. The layer checks this too, but then the program runs on. */
 static bool check_address(const struct options *options, const char *text)
@@ -250,131 +216,50 @@ static bool check_parts(const struct options *options)
 
 static bool check_values(const struct options *options)
 {
-    static const char *const compressions[] = {"lz4", "lz4hc", "none", NULL}, *const types[] = {"virtual", "real",
-                                                                                                NULL};
-    static const char *const watches[] = {"auto", "pagemap", "mprotect", "compare", NULL};
-    static const char *const verifies[] = {"all", "1", "0", NULL};
-    static const char *const backings[] = {"auto", "host", "off", NULL};
-    static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
-
     return is_list("screenshot", options->screenshots, lap_frames_parse) && check_parts(options) &&
-           (!options->compression || one_of("compression", options->compression, compressions)) &&
-           check_output(options) && (!options->memory_types || one_of("memory-types", options->memory_types, types)) &&
-           (!options->write_watch || one_of("write-watch", options->write_watch, watches)) &&
-           (!options->backing || one_of("backing", options->backing, backings)) &&
-           (!options->verify || one_of("verify", options->verify, verifies)) &&
-           (!options->log || one_of("log", options->log, levels));
+           check_output(options);
+}
+
+static const struct lap_verb verb = {PROGRAM, help};
+
+static enum lap_status take_verify(const struct lap_argument *row, const char *value)
+{
+    return lap_take_choice(row, value ? value : "1");
 }
 
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"verify", optional_argument, NULL, OPTION_VERIFY},
-        {"keep-bytes", no_argument, NULL, OPTION_KEEP_BYTES},
-        {"screenshot", required_argument, NULL, OPTION_SCREENSHOT},
-        {"screenshot-dir", required_argument, NULL, OPTION_SCREENSHOT_DIR},
-        {"compression", required_argument, NULL, OPTION_COMPRESSION},
-        {"memory-types", required_argument, NULL, OPTION_MEMORY},
-        {"write-watch", required_argument, NULL, OPTION_WATCH},
-        {"backing", required_argument, NULL, OPTION_BACKING},
-        {"log", required_argument, NULL, OPTION_LOG},
-        {"no-wait", no_argument, NULL, OPTION_NO_WAIT},
-        {"token-file", required_argument, NULL, OPTION_TOKEN},
-        {"control", required_argument, NULL, OPTION_CONTROL},
-        {"frames", required_argument, NULL, OPTION_FRAMES},
-        {"submits", required_argument, NULL, OPTION_SUBMITS},
-        {"seconds", required_argument, NULL, OPTION_SECONDS},
-        {"trigger", required_argument, NULL, OPTION_TRIGGER},
-        {"trigger-frames", required_argument, NULL, OPTION_TRIGGER_FRAMES},
-        {"exit-after", no_argument, NULL, OPTION_EXIT_AFTER},
-        {"keep-last", required_argument, NULL, OPTION_KEEP_LAST},
-        {"quiet", no_argument, NULL, 'q'},
-        {"help", no_argument, NULL, OPTION_HELP},
-        {NULL, 0, NULL, 0},
-    };
-    int option;
+    const struct lap_argument rows[] = {
+        LAP_OUTPUT(&options->output),
+        {"verify", &options->verify, take_verify, .kind = LAP_ARGUMENT_MAYBE_VALUE,
+         .choices = LAP_CHOICES("all", "1", "0")},
+        LAP_FLAG("keep-bytes", &options->keep_bytes),
+        LAP_TEXT("screenshot", &options->screenshots),
+        LAP_TEXT("screenshot-dir", &options->screenshot_dir),
+        LAP_CHOICE("compression", &options->compression, "lz4", "lz4hc", "none"),
+        LAP_CHOICE("memory-types", &options->memory_types, "virtual", "real"),
+        LAP_CHOICE("write-watch", &options->write_watch, "auto", "pagemap", "mprotect", "compare"),
+        LAP_CHOICE("backing", &options->backing, "auto", "host", "off"),
+        LAP_CHOICE("log", &options->log, "error", "warning", "info", "debug"),
+        LAP_FLAG("no-wait", &options->no_wait),
+        LAP_TEXT("token-file", &options->token_file),
+        LAP_TEXT("control", &options->control),
+        LAP_TEXT("frames", &options->frames),
+        LAP_TEXT("submits", &options->submits),
+        LAP_TEXT("seconds", &options->seconds),
+        LAP_TEXT("trigger", &options->trigger),
+        LAP_TEXT("trigger-frames", &options->trigger_frames),
+        LAP_FLAG("exit-after", &options->exit_after),
+        LAP_TEXT("keep-last", &options->keep_last),
+        {"quiet", &options->quiet, .sets = true, .letter = 'q'},
+        LAP_COMMAND(&options->argv)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    memset(options, 0, sizeof *options);
-    while ((option = getopt_long(argc, argv, "+o:qh", longs, NULL)) != -1) {
-        switch (option) {
-        case 'o':
-            options->output = optarg;
-            break;
-        case 'q':
-            options->quiet = true;
-            break;
-        case OPTION_VERIFY:
-            options->verify = optarg ? optarg : "1";
-            break;
-        case OPTION_KEEP_BYTES:
-            options->keep_bytes = true;
-            break;
-        case OPTION_SCREENSHOT:
-            options->screenshots = optarg;
-            break;
-        case OPTION_SCREENSHOT_DIR:
-            options->screenshot_dir = optarg;
-            break;
-        case OPTION_COMPRESSION:
-            options->compression = optarg;
-            break;
-        case OPTION_MEMORY:
-            options->memory_types = optarg;
-            break;
-        case OPTION_WATCH:
-            options->write_watch = optarg;
-            break;
-        case OPTION_BACKING:
-            options->backing = optarg;
-            break;
-        case OPTION_LOG:
-            options->log = optarg;
-            break;
-        case OPTION_NO_WAIT:
-            options->no_wait = true;
-            break;
-        case OPTION_TOKEN:
-            options->token_file = optarg;
-            break;
-        case OPTION_CONTROL:
-            options->control = optarg;
-            break;
-        case OPTION_FRAMES:
-            options->frames = optarg;
-            break;
-        case OPTION_SUBMITS:
-            options->submits = optarg;
-            break;
-        case OPTION_SECONDS:
-            options->seconds = optarg;
-            break;
-        case OPTION_TRIGGER:
-            options->trigger = optarg;
-            break;
-        case OPTION_TRIGGER_FRAMES:
-            options->trigger_frames = optarg;
-            break;
-        case OPTION_KEEP_LAST:
-            options->keep_last = optarg;
-            break;
-        case OPTION_EXIT_AFTER:
-            options->exit_after = true;
-            break;
-        case 'h':
-        case OPTION_HELP:
-            return lap_tool_help(PROGRAM, help);
-        default:
-            fprintf(stderr, "Try 'lapilli capture --help'.\n");
-            return LAP_TOOL_USAGE;
-        }
-    }
-    if (optind == argc) {
-        fprintf(stderr, PROGRAM ": a PROGRAM is missing. Try 'lapilli capture --help'.\n");
-        return LAP_TOOL_USAGE;
-    }
-    options->argv = argv + optind;
+    if (code >= 0)
+        return code;
+    if (!*options->argv)
+        return lap_usage(&verb, "PROGRAM is missing");
     return check_values(options) ? -1 : LAP_TOOL_USAGE;
 }
 
@@ -482,7 +367,7 @@ static int run(struct options *options, const char *pattern, const char *report,
 int main(int argc, char **argv)
 {
     char manifests[PATH_MAX], screenshots[PATH_MAX], token[PATH_MAX];
-    struct options options;
+    struct options options = {.output = NULL};
     struct lap_address address;
     char *pattern = NULL, *report = NULL, *control = NULL;
     int code = parse(argc, argv, &options);

@@ -3,7 +3,6 @@
  * lapilli-compare-checks: lists the checks that differ between two recordings of one program, in the format of lapilli
  * replay --ignore-checks.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "gen_decode.h"
+#include "tools/common/arguments.h"
 #include "tools/common/calls.h"
 #include "tools/common/tool.h"
 
@@ -146,27 +146,23 @@ static int write_differences(const struct checks *a, const struct checks *b)
     return lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
 }
 
+static const struct lap_verb verb = {PROGRAM, help};
+
 int main(int argc, char **argv)
 {
-    static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    const char *paths[2];
+    const struct lap_argument rows[] = {LAP_WORD("A", &paths[0], lap_take_text),
+                                        LAP_WORD("B", &paths[1], lap_take_text)};
     struct checks checks[2] = {{0}};
-    int option, code = LAP_TOOL_OK;
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-        if (option != 'h') {
-            fprintf(stderr, "Try 'lapilli compare-checks --help'.\n");
-            return LAP_TOOL_USAGE;
-        }
-        return lap_tool_help(PROGRAM, help);
-    }
-    if (optind + 2 != argc) {
-        fprintf(stderr, PROGRAM ": two traces are wanted. Try 'lapilli compare-checks --help'.\n");
-        return LAP_TOOL_USAGE;
-    }
+    if (code >= 0)
+        return code;
+    code = LAP_TOOL_OK;
     lap_calls_enter_sandbox();
     for (int i = 0; i < 2 && code == LAP_TOOL_OK; i++) {
         lap_map_init(&checks[i].seen);
-        code = load(argv[optind + i], &checks[i]);
+        code = load(paths[i], &checks[i]);
     }
     if (code == LAP_TOOL_OK && !have_the_same(&checks[0], &checks[1])) {
         fprintf(stderr,

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/process/sandbox.h"
+#include "tools/common/arguments.h"
 #include "tools/common/calls.h"
 #include "tools/common/progress.h"
 #include "tools/common/sandboxed_work.h"
@@ -47,8 +47,6 @@ static const char help[] =
     "no readable trace;\n"
     "4 FILE is incomplete: the new file has its readable part, and the reason of its end.\n";
 
-enum { OPTION_IN_PLACE = 256, OPTION_CODEC, OPTION_LEVEL, OPTION_SANDBOX, OPTION_JSON, OPTION_QUIET };
-
 struct job {
     const char *from, *to;
     char *own_to; /* of --in-place */
@@ -76,40 +74,37 @@ static void say_repaired(void *user, const char *what)
     fprintf(stderr, PROGRAM ": %s: %s\n", said->file, what);
 }
 
-static bool set_codec(struct job *job, const char *name)
+static enum lap_status take_codec(const struct lap_argument *row, const char *value)
 {
+    struct job *job = row->out;
     static const struct {
         const char *name;
         const struct lap_codec *packer;
     } codecs[] = {{"zstd", &lap_codec_zstd}, {"lz4hc", &lap_codec_lz4hc}, {"lz4", &lap_codec_lz4}, {"none", NULL}};
     for (unsigned i = 0; i < sizeof codecs / sizeof *codecs; i++)
-        if (strcmp(name, codecs[i].name) == 0) {
+        if (strcmp(value, codecs[i].name) == 0) {
             job->packs = codecs[i].packer != NULL;
             if (job->packs)
                 job->packer = *codecs[i].packer;
-            return true;
+            return LAP_OK;
         }
-    fprintf(stderr, PROGRAM ": --codec is zstd, lz4hc, lz4 or none, not \"%s\"\n", name);
-    return false;
+    return lap_argument_wants(row, "zstd, lz4hc, lz4 or none");
 }
 
-static bool set_level(struct job *job, const char *text)
+static const struct lap_verb verb = {PROGRAM, help};
+
+/* An exit status, or -1. */
+static int set_level(struct job *job, uint64_t level)
 {
     bool hc = job->packs && job->packer.state_bytes == lap_codec_lz4hc.state_bytes;
     bool zstd = job->packs && job->packer.codec == LAP_CODEC_ZSTD;
-    int lowest = hc ? 3 : 1, highest = hc ? 12 : 19;
-    char *end;
-    long level = strtol(text, &end, 10);
-    if (!hc && !zstd) {
-        fprintf(stderr, PROGRAM ": this codec has no levels\n");
-        return false;
-    }
-    if (*end || end == text || level < lowest || level > highest) {
-        fprintf(stderr, PROGRAM ": --level is %d to %d, not \"%s\"\n", lowest, highest, text);
-        return false;
-    }
+
+    if (!hc && !zstd)
+        return lap_usage(&verb, "this codec has no levels");
+    if (hc && (level < 3 || level > 12))
+        return lap_usage(&verb, "--level is 3 to 12 for lz4hc");
     job->packer.level = (int)level;
-    return true;
+    return -1;
 }
 
 static uint64_t bytes_of(const char *path)
@@ -235,65 +230,34 @@ static int run(struct job *job)
     return lap_tool_end_output(PROGRAM, code);
 }
 
-static int usage(const char *what)
+/* An exit status, or -1. */
+static int parse(int argc, char **argv, struct job *job)
 {
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli compress --help'.\n", what);
-    return LAP_TOOL_USAGE;
+    uint64_t level = 0;
+    const struct lap_argument rows[] = {LAP_OUTPUT(&job->to),
+                                        LAP_FLAG("in-place", &job->in_place),
+                                        LAP_VALUE("codec", job, take_codec),
+                                        LAP_NUMBER("level", &level, 1, 19),
+                                        LAP_VALUE("sandbox", &job->sandbox, lap_take_sandbox),
+                                        LAP_FLAG("json", &job->json),
+                                        LAP_FLAG("quiet", &job->quiet),
+                                        LAP_FILE(&job->from)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
+
+    if (code >= 0)
+        return code;
+    if (!job->to == !job->in_place)
+        return lap_usage(&verb, "either -o NEW or --in-place");
+    return level ? set_level(job, level) : -1;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
-                                          {"in-place", no_argument, NULL, OPTION_IN_PLACE},
-                                          {"codec", required_argument, NULL, OPTION_CODEC},
-                                          {"level", required_argument, NULL, OPTION_LEVEL},
-                                          {"sandbox", required_argument, NULL, OPTION_SANDBOX},
-                                          {"json", no_argument, NULL, OPTION_JSON},
-                                          {"quiet", no_argument, NULL, OPTION_QUIET},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
     struct job job = {.packer = lap_codec_zstd, .packs = true};
-    const char *level = NULL;
-    int option, code;
+    int code = parse(argc, argv, &job);
 
-    while ((option = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
-        switch (option) {
-        case 'o':
-            job.to = optarg;
-            break;
-        case OPTION_IN_PLACE:
-            job.in_place = true;
-            break;
-        case OPTION_CODEC:
-            if (!set_codec(&job, optarg))
-                return LAP_TOOL_USAGE;
-            break;
-        case OPTION_LEVEL:
-            level = optarg;
-            break;
-        case OPTION_SANDBOX:
-            if (lap_sandbox_wish_parse(optarg, &job.sandbox) != LAP_OK)
-                return usage(lap_error_message());
-            break;
-        case OPTION_JSON:
-            job.json = true;
-            break;
-        case OPTION_QUIET:
-            job.quiet = true;
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            return usage("wrong usage");
-        }
-    }
-    if (optind + 1 != argc)
-        return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
-    if (!job.to == !job.in_place)
-        return usage("either -o NEW or --in-place");
-    if (level && !set_level(&job, level))
-        return LAP_TOOL_USAGE;
-    job.from = argv[optind];
+    if (code >= 0)
+        return code;
     if (job.in_place) {
         if (asprintf(&job.own_to, "%s.new", job.from) < 0)
             return LAP_TOOL_FAILED;

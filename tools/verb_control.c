@@ -2,7 +2,6 @@
 /* lapilli-control: gives commands to recorded programs, through the receiver of their traces or the launcher that
  * started them. */
 #include <cjson/cJSON.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/frames.h"
+#include "tools/common/arguments.h"
 #include "tools/common/tool.h"
 #include "trace/send/command.h"
 #include "trace/send/exchange.h"
@@ -42,83 +42,57 @@ static const char help[] =
     "Exit status: 0; 1 there is no listener, no such program is there, or one could not do it or did not answer;\n"
     "2 wrong usage.\n";
 
-enum { OPTION_PROCESS = 256, OPTION_TOKEN, OPTION_JSON };
-
 struct options {
     struct lap_send_options to;
     struct lap_command_request request;
     bool json;
 };
 
-static int usage(const char *what)
+static const struct lap_verb verb = {PROGRAM, help};
+
+static enum lap_status take_command(const struct lap_argument *row, const char *value)
 {
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli control --help'.\n", what);
-    return LAP_TOOL_USAGE;
+    struct lap_command_request *request = row->out;
+
+    request->command = lap_command_of(value);
+    return request->command ? LAP_OK : lap_argument_wants(row, "status, start, frames, stop, keep-last or keep");
 }
 
-static bool parse_process(const char *text, uint32_t *out)
+static int check(const struct lap_command_request *request, const char *value)
 {
-    char *end;
-    unsigned long number = strtoul(text, &end, 10);
-    *out = (uint32_t)number;
-    return *text >= '1' && *text <= '9' && !*end && number <= INT32_MAX;
-}
-
-static int parse_command(int count, char **words, struct lap_command_request *request)
-{
-    const char *value = count > 1 ? words[1] : NULL, *number = value;
+    const char *number = value;
     struct lap_length length;
     uint64_t frames;
 
-    request->command = lap_command_of(words[0]);
-    if (!request->command)
-        return usage("the command is status, start, frames, stop, keep-last or keep");
     if (request->command == LAP_COMMAND_FRAMES && (!value || !lap_frame_parse(&number, &frames) || *number))
-        return usage("frames takes a number from 1 on");
+        return lap_usage(&verb, "frames takes a number from 1 on");
     if (request->command == LAP_COMMAND_KEEP_LAST &&
         (!value || (strcmp(value, "off") != 0 && lap_length_parse(value, &length) != LAP_OK)))
-        return usage("keep-last takes a length, as 10s, 300f or 64MiB, or off");
-    if (count != (request->command == LAP_COMMAND_FRAMES || request->command == LAP_COMMAND_KEEP_LAST ? 2 : 1))
-        return usage("there is more than an address and a command");
-    if (value)
-        snprintf(request->text, sizeof request->text, "%s", value);
+        return lap_usage(&verb, "keep-last takes a length, as 10s, 300f or 64MiB, or off");
+    if (value && request->command != LAP_COMMAND_FRAMES && request->command != LAP_COMMAND_KEEP_LAST)
+        return lap_usage(&verb, "only frames and keep-last take a VALUE");
     return -1;
 }
 
-/* Fills *options, or returns an exit status, which is not negative. */
+/* An exit status, or -1. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {{"process", required_argument, NULL, OPTION_PROCESS},
-                                          {"token-file", required_argument, NULL, OPTION_TOKEN},
-                                          {"json", no_argument, NULL, OPTION_JSON},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int option;
+    const char *value = NULL;
+    uint64_t process = 0;
+    const struct lap_argument rows[] = {LAP_NUMBER("process", &process, 1, INT32_MAX),
+                                        LAP_TEXT("token-file", &options->to.token_file),
+                                        LAP_FLAG("json", &options->json),
+                                        LAP_WORD("ADDRESS", &options->to.address, lap_take_text),
+                                        LAP_WORD("COMMAND", &options->request, take_command),
+                                        LAP_MAYBE_WORD("VALUE", &value, lap_take_text)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    *options = (struct options){.to = {.program = PROGRAM, .role = LAP_ROLE_COMMAND}};
-    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-        switch (option) {
-        case OPTION_PROCESS:
-            if (!parse_process(optarg, &options->request.number))
-                return usage("--process takes the number of a process");
-            break;
-        case OPTION_TOKEN:
-            options->to.token_file = optarg;
-            break;
-        case OPTION_JSON:
-            options->json = true;
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            fprintf(stderr, "Try 'lapilli control --help'.\n");
-            return LAP_TOOL_USAGE;
-        }
-    }
-    if (argc - optind < 2)
-        return usage("there must be an address and a command");
-    options->to.address = argv[optind];
-    return parse_command(argc - optind - 1, argv + optind + 1, &options->request);
+    if (code < 0)
+        code = check(&options->request, value);
+    options->request.number = (uint32_t)process;
+    if (value)
+        snprintf(options->request.text, sizeof options->request.text, "%s", value);
+    return code;
 }
 
 /* ---- the answers ---- */
@@ -196,7 +170,7 @@ static int read_answers(const struct options *options, int fd)
 
 int main(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {.to = {.program = PROGRAM, .role = LAP_ROLE_COMMAND}};
     uint64_t waited_ms;
     int fd, code = parse(argc, argv, &options);
 

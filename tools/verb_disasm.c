@@ -2,10 +2,10 @@
 /* lapilli-disasm: prints a replay program as text (docs/vm.md). */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/common/arguments.h"
 #include "tools/common/calls.h"
 #include "tools/common/tool.h"
 #include "vm/program_file.h"
@@ -24,11 +24,7 @@ static const char help[] =
     "is\n"
     "printed.\n";
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli disasm --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 static int print(const char *path)
 {
@@ -55,16 +51,12 @@ static int print(const char *path)
 
 int main(int argc, char **argv)
 {
-    static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    int option;
+    const char *path;
+    const struct lap_argument rows[] = {LAP_WORD("PROG", &path, lap_take_text)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-        if (option == 'h')
-            return lap_tool_help(PROGRAM, help);
-        return usage("wrong usage");
-    }
-    if (optind + 1 != argc)
-        return usage(optind < argc ? "one PROG at a time" : "a PROG is missing");
+    if (code >= 0)
+        return code;
     lap_calls_enter_sandbox();
-    return print(argv[optind]);
+    return print(path);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/common/arguments.h"
 #include "tools/common/tool.h"
 #include "tools/show/image_at.h"
 
@@ -57,11 +58,7 @@ static const char help[] =
     "image;\n"
     "3 no readable trace; 4 the trace is incomplete; 5 this machine can't play it, or no picture can be made.\n";
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli image --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 /* The first ones are those of lapilli-replay, too. */
 static const struct option longs[] = {{"after", required_argument, NULL, 0},
@@ -118,20 +115,20 @@ struct options {
 static int check(const struct options *options)
 {
     if (options->given[AFTER] == options->given[AT])
-        return usage(options->given[AT] ? "--after or --at, not both" : "--after or --at wants a POSITION");
+        return lap_usage(&verb, options->given[AT] ? "--after or --at, not both" : "--after or --at wants a POSITION");
     if (!options->output)
-        return usage(options->given[AT] ? "-o wants the name of the picture" : "-o wants a folder");
+        return lap_usage(&verb, options->given[AT] ? "-o wants the name of the picture" : "-o wants a folder");
     for (size_t i = TARGETS; i < ASPECT + 1; i++)
         if (options->given[i] && (i < OF_REPLAYS) == options->given[AT] && i != AT) {
             static char text[80];
             snprintf(text, sizeof text, "--%s is for --%s", longs[i].name, i < OF_REPLAYS ? "after" : "at");
-            return usage(text);
+            return lap_usage(&verb, text);
         }
     if (options->given[AT] && options->values[RAW])
-        return usage("--raw=also is for --after");
+        return lap_usage(&verb, "--raw=also is for --after");
     if (options->given[AT] && !options->object)
-        return usage("an image is missing, like VkImage:2");
-    return !options->given[AT] && options->object ? usage("one FILE at a time") : -1;
+        return lap_usage(&verb, "an image is missing, like VkImage:2");
+    return !options->given[AT] && options->object ? lap_usage(&verb, "one FILE at a time") : -1;
 }
 
 static bool add_word(struct options *options, const char *name, const char *value)
@@ -169,7 +166,7 @@ static int parse(int argc, char **argv, struct options *options)
         if (option == 'h')
             return lap_tool_help(PROGRAM, help);
         if (option == '?')
-            return usage("wrong usage");
+            return lap_usage(&verb, "wrong usage");
         if (option == 'o') {
             options->output = optarg;
             continue;
@@ -180,7 +177,7 @@ static int parse(int argc, char **argv, struct options *options)
             return no_memory();
     }
     if (optind + 1 != argc && optind + 2 != argc)
-        return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
+        return lap_usage(&verb, optind < argc ? "one FILE at a time" : "FILE is missing");
     options->path = argv[optind];
     options->object = argv[optind + 1]; /* or NULL */
     return check(options);
@@ -209,16 +206,16 @@ static int show_at(const struct options *options)
                               .how.channels = options->values[CHANNELS]};
 
     if (position_parse(options->values[AT], &at.at) != LAP_OK)
-        return usage(lap_error_message());
+        return lap_usage(&verb, lap_error_message());
     if (!parse_number(options->values[MIP], &at.level) || !parse_number(options->values[LAYER], &at.layer) ||
         !parse_number(options->values[SLICE], &at.slice))
-        return usage("--mip, --layer and --slice want a number");
+        return lap_usage(&verb, "--mip, --layer and --slice want a number");
     if (options->given[ASPECT] && !lap_image_at_aspect(options->values[ASPECT], &at.aspect))
-        return usage("--aspect wants color, depth, stencil, plane0, plane1 or plane2");
+        return lap_usage(&verb, "--aspect wants color, depth, stencil, plane0, plane1 or plane2");
     if (options->given[CHANNELS] && !lap_picture_has_channels(options->values[CHANNELS]))
-        return usage("--channels wants rgba, r, g, b or a");
+        return lap_usage(&verb, "--channels wants rgba, r, g, b or a");
     if (options->given[RANGE] && !lap_picture_parse_range(options->values[RANGE], &at.how))
-        return usage("--range wants two different numbers A,B");
+        return lap_usage(&verb, "--range wants two different numbers A,B");
     return lap_image_at_run(PROGRAM, &at);
 }
 

@@ -3,7 +3,6 @@
  * lapilli-info: prints the properties of a trace, as text or as one JSON object.
  */
 #include <cjson/cJSON.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "gen_decode.h"
 #include "gen_reflect.h"
 #include "inspector/analysis/trace_analysis.h"
+#include "tools/common/arguments.h"
 #include "tools/common/calls.h"
 #include "tools/common/progress.h"
 #include "tools/common/tool.h"
@@ -612,35 +612,24 @@ out:
     return code;
 }
 
+static const struct lap_verb verb = {PROGRAM, help};
+
 int main(int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     struct lap_calls calls;
     enum lap_status status;
+    const char *path;
     bool json = false;
-    int option, code;
+    const struct lap_argument rows[] = {LAP_FLAG("json", &json), LAP_FILE(&path)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-        if (option == 'j') {
-            json = true;
-        } else if (option == 'h') {
-            return lap_tool_help(PROGRAM, help);
-        } else {
-            fprintf(stderr, "Try 'lapilli info --help'.\n");
-            return LAP_TOOL_USAGE;
-        }
-    }
-    if (optind + 1 != argc) {
-        fprintf(stderr, PROGRAM ": %s. Try 'lapilli info --help'.\n",
-                optind < argc ? "one FILE at a time" : "a FILE is missing");
-        return LAP_TOOL_USAGE;
-    }
+    if (code >= 0)
+        return code;
     lap_calls_enter_sandbox();
-    status = lap_calls_open(&calls, argv[optind]);
+    status = lap_calls_open(&calls, path);
     if (status != LAP_OK)
-        return lap_calls_report_open(PROGRAM, argv[optind], status);
-    code = report(argv[optind], &calls, json);
+        return lap_calls_report_open(PROGRAM, path, status);
+    code = report(path, &calls, json);
     lap_calls_close(&calls);
     return code;
 }

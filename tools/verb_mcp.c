@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lapilli-mcp: the questions of lapilli serve as tools of the Model Context Protocol, over stdin and stdout: a JSON-RPC
  * message a line (modelcontextprotocol.io, "Transports"). One question at a time. */
-#include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "base/utf8.h"
 #include "base/version.h"
+#include "tools/common/arguments.h"
 #include "tools/common/tool.h"
 #include "tools/service.h"
 
@@ -19,7 +19,6 @@
 #define CACHE_BYTES  ((size_t)128 << 20)
 #define TEXT_MOST    60000u /* bytes of an answer: an assistant reads all of it */
 #define PICTURE_MOST (6u << 20)
-#define MOST_FILES   64
 
 /* JSON-RPC 2.0, "Error object". */
 enum { PARSE_ERROR = -32700, INVALID_REQUEST = -32600, NO_METHOD = -32601, INVALID_PARAMS = -32602 };
@@ -47,11 +46,7 @@ static const char instructions[] =
     "with "
     "'at', 'depth', 'children' or 'rows'.";
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli mcp --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 /* ---- messages ---- */
 
@@ -375,23 +370,15 @@ static int serve(struct lap_service *service)
 
 int main(int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"gpu", required_argument, NULL, 'g'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     static struct lap_service service;
     const char *gpu = NULL;
-    int option, code;
+    char **files;
+    const struct lap_argument rows[] = {LAP_TEXT("gpu", &gpu), LAP_WORDS(&files)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-        if (option == 'h')
-            return lap_tool_help(PROGRAM, help);
-        if (option != 'g')
-            return usage("wrong usage");
-        gpu = optarg;
-    }
-    if (optind == argc || argc - optind > MOST_FILES)
-        return usage(optind == argc ? "a FILE is missing" : "64 FILEs at most");
-    code = lap_service_open(PROGRAM, (const char *const *)(uintptr_t)(argv + optind), (size_t)(argc - optind), gpu,
-                            CACHE_BYTES, 0, &service);
+    if (code >= 0)
+        return code;
+    code = lap_service_open(&verb, files, gpu, CACHE_BYTES, 0, &service);
     if (code != LAP_TOOL_OK)
         return code;
     code = serve(&service);

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -22,6 +21,7 @@
 
 #include "base/file/folder.h"
 #include "base/file/new_file.h"
+#include "tools/common/arguments.h"
 #include "tools/common/tool.h"
 #include "tools/program/run_device.h"
 #include "tools/program/run_owner.h"
@@ -58,9 +58,8 @@ static const char help[] =
 
 struct options {
     const char *program, *on, *resources, *posts, *listen, *cache, *token_file;
-    const char *sandbox_text;
     enum lap_sandbox_wish sandbox;
-    uint64_t cache_bytes;
+    uint64_t cache_mib;
     bool once, waits, quiet;
     struct lap_address address;
     struct lap_token token;
@@ -68,128 +67,57 @@ struct options {
     char replayer[PATH_MAX];
 };
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli run --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 /* ---- the command line ---- */
 
-enum {
-    OPTION_ON = 256,
-    OPTION_WAIT,
-    OPTION_RESOURCES,
-    OPTION_POSTS,
-    OPTION_LISTEN,
-    OPTION_CACHE,
-    OPTION_CACHE_SIZE,
-    OPTION_ONCE,
-    OPTION_TOKEN,
-    OPTION_SANDBOX,
-    OPTION_QUIET
-};
-
 /* An exit status, or -1. */
-static int set(struct options *options, int option, const char *value)
-{
-    char *end;
-
-    switch (option) {
-    case OPTION_ON:
-        options->on = value;
-        return -1;
-    case OPTION_WAIT:
-        options->waits = true;
-        return -1;
-    case OPTION_RESOURCES:
-        options->resources = value;
-        return -1;
-    case OPTION_POSTS:
-        options->posts = value;
-        return -1;
-    case OPTION_LISTEN:
-        options->listen = value;
-        return -1;
-    case OPTION_CACHE:
-        options->cache = value;
-        return -1;
-    case OPTION_CACHE_SIZE:
-        errno = 0;
-        options->cache_bytes = strtoull(value, &end, 10);
-        if (*value < '0' || *value > '9' || *end || errno || options->cache_bytes > UINT32_MAX)
-            return usage("--cache-size takes a number of MiB");
-        options->cache_bytes <<= 20;
-        return -1;
-    case OPTION_ONCE:
-        options->once = true;
-        return -1;
-    case OPTION_TOKEN:
-        options->token_file = value;
-        return -1;
-    case OPTION_SANDBOX:
-        options->sandbox_text = value;
-        return lap_sandbox_wish_parse(value, &options->sandbox) == LAP_OK ? -1 : usage(lap_error_message());
-    case OPTION_QUIET:
-        options->quiet = true;
-        return -1;
-    case 'h':
-        return lap_tool_help(PROGRAM, help);
-    default:
-        return usage("wrong usage");
-    }
-}
-
-/* An exit status, or -1. */
-static int check(struct options *options, int count, char **rest)
+static int check(struct options *options, char **words)
 {
     if (options->listen) {
-        if (count || options->on || options->resources || options->posts || options->waits)
-            return usage("--listen is for the programs of others, with --cache, --cache-size, --once and --token-file");
+        if (*words || options->on || options->resources || options->posts || options->waits)
+            return lap_usage(
+                &verb, "--listen is for the programs of others, with --cache, --cache-size, --once and --token-file");
         if (lap_address_parse(options->listen, &options->address) != LAP_OK)
-            return usage(lap_error_message());
+            return lap_usage(&verb, lap_error_message());
         if (options->token_file && lap_token_read(options->token_file, &options->token) != LAP_OK)
-            return usage(lap_error_message());
-        return options->address.local || options->token.count ? -1 : usage("other machines need --token-file");
+            return lap_usage(&verb, lap_error_message());
+        return options->address.local || options->token.count ? -1
+                                                              : lap_usage(&verb, "other machines need --token-file");
     }
-    if (!count)
-        return usage("a PROG is missing");
+    if (!*words)
+        return lap_usage(&verb, "PROG is missing");
     if (options->cache || options->once)
-        return usage("--cache and --once are for --listen");
+        return lap_usage(&verb, "--cache and --once are for --listen");
     if (options->token_file && !options->on)
-        return usage("--token-file is for --on and --listen");
-    options->program = rest[0];
-    if (run_words_parse((size_t)count - 1, rest + 1, &options->words) != LAP_OK)
-        return usage(lap_error_message());
+        return lap_usage(&verb, "--token-file is for --on and --listen");
+    options->program = words[0];
+    if (run_words_parse(words + 1, &options->words) != LAP_OK)
+        return lap_usage(&verb, lap_error_message());
     if (options->quiet && run_words_add(&options->words, "--quiet") != LAP_OK)
-        return usage(lap_error_message());
+        return lap_usage(&verb, lap_error_message());
     return -1;
 }
 
 /* An exit status, or -1. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {{"on", required_argument, NULL, OPTION_ON},
-                                          {"wait", no_argument, NULL, OPTION_WAIT},
-                                          {"resources", required_argument, NULL, OPTION_RESOURCES},
-                                          {"posts", required_argument, NULL, OPTION_POSTS},
-                                          {"listen", required_argument, NULL, OPTION_LISTEN},
-                                          {"cache", required_argument, NULL, OPTION_CACHE},
-                                          {"cache-size", required_argument, NULL, OPTION_CACHE_SIZE},
-                                          {"once", no_argument, NULL, OPTION_ONCE},
-                                          {"token-file", required_argument, NULL, OPTION_TOKEN},
-                                          {"sandbox", required_argument, NULL, OPTION_SANDBOX},
-                                          {"quiet", no_argument, NULL, OPTION_QUIET},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int option, code;
+    char **words;
+    const struct lap_argument rows[] = {LAP_TEXT("on", &options->on),
+                                        LAP_FLAG("wait", &options->waits),
+                                        LAP_TEXT("resources", &options->resources),
+                                        LAP_TEXT("posts", &options->posts),
+                                        LAP_TEXT("listen", &options->listen),
+                                        LAP_TEXT("cache", &options->cache),
+                                        LAP_NUMBER("cache-size", &options->cache_mib, 0, UINT32_MAX),
+                                        LAP_FLAG("once", &options->once),
+                                        LAP_TEXT("token-file", &options->token_file),
+                                        LAP_VALUE("sandbox", &options->sandbox, lap_take_sandbox),
+                                        LAP_FLAG("quiet", &options->quiet),
+                                        LAP_COMMAND(&words)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    while ((option = getopt_long(argc, argv, "+h", longs, NULL)) != -1) {
-        code = set(options, option, optarg);
-        if (code >= 0)
-            return code;
-    }
-    return check(options, argc - optind, argv + optind);
+    return code >= 0 ? code : check(options, words);
 }
 
 /* ---- the device's side ---- */
@@ -199,10 +127,11 @@ static int play(const struct options *options, int fd, int stop)
 {
     struct run_device device = {.name = PROGRAM,
                                 .replayer = options->replayer,
-                                .sandbox = options->sandbox_text,
+                                .sandbox = lap_sandbox_wish_name(options->sandbox),
                                 .batch_bytes = BATCH_BYTES,
                                 .stop = stop,
                                 .quiet = options->quiet};
+    const uint64_t cache_bytes = options->cache_mib << 20;
     bool good;
 
     /* It ends with its connection: then there is nothing left of it. */
@@ -211,10 +140,10 @@ static int play(const struct options *options, int fd, int stop)
     (void)signal(SIGHUP, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGCHLD, SIG_DFL);
-    if (options->cache && lap_vm_folder_open(options->cache, options->cache_bytes, &device.cache) != LAP_OK)
+    if (options->cache && lap_vm_folder_open(options->cache, cache_bytes, &device.cache) != LAP_OK)
         fprintf(stderr, PROGRAM ": there is no cache: %s\n", lap_error_message());
-    if (device.cache && options->cache_bytes / 2 < device.batch_bytes)
-        device.batch_bytes = (size_t)(options->cache_bytes / 2);
+    if (device.cache && cache_bytes / 2 < device.batch_bytes)
+        device.batch_bytes = (size_t)(cache_bytes / 2);
     good = run_device_serve(&device, fd);
     lap_vm_folder_close(&device.cache);
     return good ? LAP_TOOL_OK : LAP_TOOL_FAILED;
@@ -394,7 +323,7 @@ static int run(struct options *options)
 
 int main(int argc, char **argv)
 {
-    static struct options options = {.sandbox_text = "auto", .cache_bytes = (uint64_t)CACHE_MIB << 20};
+    static struct options options = {.cache_mib = CACHE_MIB};
     int code = parse(argc, argv, &options);
 
     if (code < 0) {

@@ -2,7 +2,6 @@
 /* lapilli-serve: answers questions about traces over HTTP, and has a page that asks them. It reads no trace: other
  * programs of the lapilli command do, each in its sandbox (server/worker.h). */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -17,6 +16,7 @@
 #include "base/file/new_file.h"
 #include "server/http.h"
 #include "server/waiting.h"
+#include "tools/common/arguments.h"
 #include "tools/common/tool.h"
 #include "tools/service.h"
 #include "trace/receive/listener.h"
@@ -25,7 +25,6 @@
 #define USUAL_PORT    "4711"
 #define CACHE_MIB     256u
 #define ANSWER_PART   4u /* an answer has at most this part of the cache */
-#define MOST_FILES    64
 #define USUAL_WAITING 2u
 
 static const char help[] =
@@ -52,72 +51,30 @@ static const char help[] =
 
 struct options {
     const char *listen, *gpu;
-    bool open, quiet;
-    unsigned cache, waiting;
-    const char *const *files;
-    size_t file_count;
+    bool open, routes, quiet;
+    uint64_t cache, waiting;
+    char **files;
 };
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli serve --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {{"listen", required_argument, NULL, 'l'},
-                                          {"open", no_argument, NULL, 'o'},
-                                          {"gpu", required_argument, NULL, 'g'},
-                                          {"cache", required_argument, NULL, 'c'},
-                                          {"waiting", required_argument, NULL, 'w'},
-                                          {"routes", no_argument, NULL, 'r'},
-                                          {"quiet", no_argument, NULL, 'q'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    char *end;
-    int option;
+    const struct lap_argument rows[] = {LAP_TEXT("listen", &options->listen),
+                                        LAP_FLAG("open", &options->open),
+                                        LAP_TEXT("gpu", &options->gpu),
+                                        LAP_NUMBER("cache", &options->cache, 4, 1u << 20),
+                                        LAP_NUMBER("waiting", &options->waiting, 0, LAP_WAITING_MOST),
+                                        LAP_FLAG("routes", &options->routes),
+                                        LAP_FLAG("quiet", &options->quiet),
+                                        LAP_WORDS(&options->files)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    *options = (struct options){.cache = CACHE_MIB, .waiting = USUAL_WAITING};
-    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-        switch (option) {
-        case 'l':
-            options->listen = optarg;
-            break;
-        case 'o':
-            options->open = true;
-            break;
-        case 'g':
-            options->gpu = optarg;
-            break;
-        case 'c':
-            options->cache = (unsigned)strtoul(optarg, &end, 10);
-            if (*optarg < '0' || *optarg > '9' || *end || options->cache < 4 || options->cache > 1u << 20)
-                return usage("--cache wants MiB, at least 4");
-            break;
-        case 'w':
-            options->waiting = (unsigned)strtoul(optarg, &end, 10);
-            if (*optarg < '0' || *optarg > '9' || *end || options->waiting > LAP_WAITING_MOST)
-                return usage("--waiting wants a number from 0 to 8");
-            break;
-        case 'r':
-            lap_http_print_routes();
-            return lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
-        case 'q':
-            options->quiet = true;
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            return usage("wrong usage");
-        }
-    }
-    options->files = (const char *const *)(uintptr_t)(argv + optind);
-    options->file_count = (size_t)(argc - optind);
-    if (!options->file_count)
-        return usage("a FILE is missing");
-    return options->file_count > MOST_FILES ? usage("64 FILEs at most") : -1;
+    if (code >= 0 || !options->routes)
+        return code;
+    lap_http_print_routes();
+    return lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
 }
 
 /* ---- where it is ---- */
@@ -300,14 +257,14 @@ int main(int argc, char **argv)
 {
     static struct place place = {.listener = -1};
     struct lap_service service;
-    struct options options;
+    struct options options = {.cache = CACHE_MIB, .waiting = USUAL_WAITING};
     int code = parse(argc, argv, &options);
     enum lap_status status;
 
     if (code >= 0)
         return code;
-    code = lap_service_open(PROGRAM, options.files, options.file_count, options.gpu, (size_t)options.cache << 20,
-                            options.waiting, &service);
+    code = lap_service_open(&verb, options.files, options.gpu, (size_t)options.cache << 20, (unsigned)options.waiting,
+                            &service);
     if (code != LAP_TOOL_OK)
         return code;
     status = listen_somewhere(options.listen, &place);

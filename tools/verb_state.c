@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* lapilli-state: shows the objects that live at a position of a trace, one of them, or what changed between two. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "tools/common/arguments.h"
 #include "tools/common/calls.h"
 #include "tools/common/progress.h"
 #include "tools/common/tool.h"
@@ -40,109 +40,66 @@ static const char help[] =
     "no readable trace; 4 the trace is incomplete.\n";
 
 struct options {
-    struct position at[2]; /* the last one; with a difference both. count 0: missing */
-    bool diff, json, count, list;
+    struct position at; /* count 0: missing */
+    struct pair {
+        struct position at[2];
+        unsigned count;
+    } diff;
+    bool json, count, list;
     int colour; /* -1: automatic */
     const char *type, *path, *object;
 };
 
-static int usage(const char *what)
-{
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli state --help'.\n", what);
-    return LAP_TOOL_USAGE;
-}
+static const struct lap_verb verb = {PROGRAM, help};
 
-/* Both positions of --diff; the second one is the next word. */
-static bool parse_both(int argc, char **argv, struct options *options)
+/* Called for each of both. */
+static enum lap_status take_diff(const struct lap_argument *row, const char *value)
 {
-    options->diff = true;
-    if (optind >= argc) {
-        (void)lap_fail(LAP_ERROR_ARGUMENT, "--diff wants two positions");
-        return false;
-    }
-    return position_parse(optarg, &options->at[0]) == LAP_OK &&
-           position_parse(argv[optind++], &options->at[1]) == LAP_OK;
+    struct pair *diff = row->out;
+
+    return diff->count < 2 ? position_parse(value, &diff->at[diff->count++]) : lap_argument_wants(row, "two positions");
 }
 
 static int check(const struct options *options)
 {
-    if (!options->at[1].count)
-        return usage("--at or --diff is missing");
-    if (options->diff && options->object)
-        return usage("--diff is of all objects");
+    if (options->at.count && options->diff.count)
+        return lap_usage(&verb, "--at or --diff, not both");
+    if (!options->at.count && !options->diff.count)
+        return lap_usage(&verb, "--at or --diff is missing");
+    if (options->diff.count && options->object)
+        return lap_usage(&verb, "--diff is of all objects");
     if (options->object && (options->type || options->count || options->list))
-        return usage("--type, --count and --list are for several objects");
-    if (options->diff && (options->count || options->list))
-        return usage("--count and --list are for one position");
+        return lap_usage(&verb, "--type, --count and --list are for several objects");
+    if (options->diff.count && (options->count || options->list))
+        return lap_usage(&verb, "--count and --list are for one position");
     return -1;
 }
 
 /* Fills *options, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {{"at", required_argument, NULL, 'a'},
-                                          {"diff", required_argument, NULL, 'd'},
-                                          {"type", required_argument, NULL, 't'},
-                                          {"count", no_argument, NULL, 'n'},
-                                          {"list", no_argument, NULL, 'l'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"color", required_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int option;
+    const struct lap_argument rows[] = {LAP_VALUE("at", &options->at, lap_take_position),
+                                        {"diff", &options->diff, take_diff, .kind = LAP_ARGUMENT_PAIR},
+                                        LAP_TEXT("type", &options->type),
+                                        LAP_FLAG("count", &options->count),
+                                        LAP_FLAG("list", &options->list),
+                                        LAP_FLAG("json", &options->json),
+                                        LAP_VALUE("color", &options->colour, lap_take_colour),
+                                        LAP_FILE(&options->path),
+                                        LAP_MAYBE_WORD("OBJECT", &options->object, lap_take_text)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
-    *options = (struct options){.colour = -1};
-    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-        switch (option) {
-        case 'a':
-            if (options->diff)
-                return usage("--at or --diff, not both");
-            if (position_parse(optarg, &options->at[1]) != LAP_OK)
-                return usage(lap_error_message());
-            break;
-        case 'd':
-            if (options->at[1].count)
-                return usage("--at or --diff, not both");
-            if (!parse_both(argc, argv, options))
-                return usage(lap_error_message());
-            break;
-        case 't':
-            options->type = optarg;
-            break;
-        case 'n':
-            options->count = true;
-            break;
-        case 'l':
-            options->list = true;
-            break;
-        case 'j':
-            options->json = true;
-            break;
-        case 'c':
-            if (!lap_tool_parse_colour(optarg, &options->colour))
-                return usage("--color wants auto, always or never");
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            return usage("wrong usage");
-        }
-    }
-    if (optind + 1 != argc && optind + 2 != argc)
-        return usage(optind < argc ? "one FILE and one OBJECT at a time" : "a FILE is missing");
-    options->path = argv[optind];
-    options->object = argv[optind + 1]; /* or NULL */
-    return check(options);
+    return code >= 0 ? code : check(options);
 }
 
 static enum lap_status show(const struct options *options, struct lap_state_view *view, uint32_t type, uint64_t index)
 {
     if (options->object)
         return lap_state_object(view, type, index);
-    if (!options->diff && !options->type && !options->count && !options->list &&
+    if (!options->diff.count && !options->type && !options->count && !options->list &&
         position_is_command(&view->found.position))
         return lap_state_bound(view);
-    return options->diff ? lap_state_diff(view) : lap_state_list(view);
+    return options->diff.count ? lap_state_diff(view) : lap_state_list(view);
 }
 
 /* An error may come behind what was shown. */
@@ -157,11 +114,11 @@ static enum lap_status read_and_show(const struct options *options, struct lap_s
     char name[LAP_OBJECT_NAME_MAX] = "";
     struct position_found first;
     uint64_t index = 0;
-    enum lap_status status = lap_moment_find(view->trace, &options->at[1], &view->last, view->at[1], &view->found),
-                    shown;
+    const struct position *last = options->diff.count ? &options->diff.at[1] : &options->at;
+    enum lap_status status = lap_moment_find(view->trace, last, &view->last, view->at[1], &view->found), shown;
 
-    if (status == LAP_OK && options->diff)
-        status = lap_moment_find(view->trace, &options->at[0], &view->first, view->at[0], &first);
+    if (status == LAP_OK && options->diff.count)
+        status = lap_moment_find(view->trace, &options->diff.at[0], &view->first, view->at[0], &first);
     if (status == LAP_OK && view->first > view->last)
         status = lap_fail(LAP_ERROR_ARGUMENT, "%s is behind %s", view->at[0], view->at[1]);
     if (status == LAP_OK && options->object)
@@ -199,7 +156,7 @@ static unsigned width(void)
 
 int main(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {.colour = -1};
     struct lap_reader *trace;
     enum lap_status status;
     int code = parse(argc, argv, &options);

@@ -8,7 +8,6 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,6 +24,7 @@
 #include "inspector/position/find.h"
 #include "inspector/slice/cut.h"
 #include "inspector/slice/slice.h"
+#include "tools/common/arguments.h"
 #include "tools/common/calls.h"
 #include "tools/common/progress.h"
 #include "tools/common/sandboxed_work.h"
@@ -60,17 +60,6 @@ static const char help[] =
     "such part; 3 no readable trace, or one that this build can't cut; 4 FILE is incomplete: the part was written;\n"
     "5 with --gpu: no replay here reads the contents.\n";
 
-enum {
-    OPTION_FRAMES = 256,
-    OPTION_SUBMITS,
-    OPTION_DRAW,
-    OPTION_GPU,
-    OPTION_NO_GPU,
-    OPTION_SANDBOX,
-    OPTION_JSON,
-    OPTION_QUIET
-};
-
 enum gpu_wish { GPU_AUTO, GPU_ON, GPU_OFF };
 
 /* The answer to the parent from the child that finds the contents to read. */
@@ -96,31 +85,12 @@ struct job {
     struct position draw; /* count 0: another part */
     bool submits, json, quiet;
     enum lap_sandbox_wish sandbox;
-    const char *sandbox_text;
     enum gpu_wish wish;
     const char *gpu;           /* NULL: any */
     struct done *done;         /* shared with the child */
     struct found *found;       /* not NULL: only finds the contents to read, and lists them in replay.list */
     struct trim_replay replay; /* replay.contents is -1 where nothing is taken, and replay.reason may give the cause */
 };
-
-/* "A-B", "A", "A-", "-B" */
-static bool parse_range(const char *text, struct lap_frame_range *out)
-{
-    *out = (struct lap_frame_range){1, UINT64_MAX};
-    if (*text != '-') {
-        if (!lap_frame_parse(&text, &out->first))
-            return false;
-        out->last = out->first;
-    }
-    if (*text == '-') {
-        out->last = UINT64_MAX;
-        text++;
-        if (*text && !lap_frame_parse(&text, &out->last))
-            return false;
-    }
-    return *text == 0 && out->first <= out->last;
-}
 
 /* ---- the packets of the part ---- */
 
@@ -523,7 +493,7 @@ static int read_contents(struct job *job)
     if (done && !found->done)
         done = false;
     else if (done && found->lines)
-        done = trim_replay_run(&job->replay, job->from, found->packet, job->gpu, job->sandbox_text);
+        done = trim_replay_run(&job->replay, job->from, found->packet, job->gpu, lap_sandbox_wish_name(job->sandbox));
     else if (done && job->wish != GPU_ON) {
         done = false; /* there is nothing to read */
         snprintf(job->replay.reason, sizeof job->replay.reason, "%s",
@@ -569,79 +539,51 @@ static int run(struct job *job)
     return lap_tool_end_output(PROGRAM, code);
 }
 
-static int usage(const char *what)
+static const struct lap_verb verb = {PROGRAM, help};
+
+static enum lap_status take_gpu(const struct lap_argument *row, const char *value)
 {
-    fprintf(stderr, PROGRAM ": %s. Try 'lapilli trim --help'.\n", what);
-    return LAP_TOOL_USAGE;
+    struct job *job = row->out;
+
+    job->wish = row->kind == LAP_ARGUMENT_FLAG ? GPU_OFF : GPU_ON;
+    job->gpu = value;
+    return LAP_OK;
+}
+
+/* An exit status, or -1. */
+static int parse(int argc, char **argv, struct job *job)
+{
+    uint64_t frames[2] = {0, UINT64_MAX}, submits[2] = {0, UINT64_MAX}, *range;
+    const struct lap_argument rows[] = {LAP_OUTPUT(&job->to),
+                                        LAP_VALUE("frames", frames, lap_take_range),
+                                        LAP_VALUE("submits", submits, lap_take_range),
+                                        LAP_VALUE("draw", &job->draw, lap_take_position),
+                                        {"gpu", job, take_gpu, .kind = LAP_ARGUMENT_MAYBE_VALUE},
+                                        {"no-gpu", job, take_gpu, .kind = LAP_ARGUMENT_FLAG},
+                                        LAP_VALUE("sandbox", &job->sandbox, lap_take_sandbox),
+                                        LAP_FLAG("json", &job->json),
+                                        LAP_FLAG("quiet", &job->quiet),
+                                        LAP_FILE(&job->from)};
+    int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
+
+    if (code >= 0)
+        return code;
+    if (job->draw.count && job->wish == GPU_ON)
+        return lap_usage(&verb, "--gpu is not for --draw");
+    if (job->draw.count)
+        job->wish = GPU_OFF;
+    job->submits = lap_range_is_given(submits);
+    if (lap_range_is_given(frames) + job->submits + (job->draw.count > 0) != 1)
+        return lap_usage(&verb, "one of --frames, --submits and --draw");
+    range = job->submits ? submits : frames;
+    job->range = (struct lap_frame_range){range[0] ? range[0] : 1, range[1]};
+    return job->to ? -1 : lap_usage(&verb, "-o NEW is missing");
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
-                                          {"frames", required_argument, NULL, OPTION_FRAMES},
-                                          {"submits", required_argument, NULL, OPTION_SUBMITS},
-                                          {"draw", required_argument, NULL, OPTION_DRAW},
-                                          {"gpu", optional_argument, NULL, OPTION_GPU},
-                                          {"no-gpu", no_argument, NULL, OPTION_NO_GPU},
-                                          {"sandbox", required_argument, NULL, OPTION_SANDBOX},
-                                          {"json", no_argument, NULL, OPTION_JSON},
-                                          {"quiet", no_argument, NULL, OPTION_QUIET},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    struct job job = {.sandbox_text = "auto", .replay = {.list = -1, .contents = -1}};
-    int option, parts = 0;
+    struct job job = {.replay = {.list = -1, .contents = -1}};
+    int code = parse(argc, argv, &job);
 
-    while ((option = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
-        switch (option) {
-        case 'o':
-            job.to = optarg;
-            break;
-        case OPTION_FRAMES:
-        case OPTION_SUBMITS:
-            parts++;
-            job.submits = option == OPTION_SUBMITS;
-            if (!parse_range(optarg, &job.range))
-                return usage(job.submits ? "--submits takes A-B, A, A- or -B" : "--frames takes A-B, A, A- or -B");
-            break;
-        case OPTION_GPU:
-            job.wish = GPU_ON;
-            job.gpu = optarg;
-            break;
-        case OPTION_NO_GPU:
-            job.wish = GPU_OFF;
-            break;
-        case OPTION_DRAW:
-            parts++;
-            if (position_parse(optarg, &job.draw) != LAP_OK)
-                return usage(lap_error_message());
-            break;
-        case OPTION_SANDBOX:
-            job.sandbox_text = optarg;
-            if (lap_sandbox_wish_parse(optarg, &job.sandbox) != LAP_OK)
-                return usage(lap_error_message());
-            break;
-        case OPTION_JSON:
-            job.json = true;
-            break;
-        case OPTION_QUIET:
-            job.quiet = true;
-            break;
-        case 'h':
-            return lap_tool_help(PROGRAM, help);
-        default:
-            return usage("wrong usage");
-        }
-    }
-    if (optind + 1 != argc)
-        return usage(optind < argc ? "one FILE at a time" : "a FILE is missing");
-    if (job.draw.count && job.wish == GPU_ON)
-        return usage("--gpu is not for --draw");
-    if (job.draw.count)
-        job.wish = GPU_OFF;
-    if (parts != 1)
-        return usage("one of --frames, --submits and --draw, once");
-    if (!job.to)
-        return usage("-o NEW is missing");
-    job.from = argv[optind];
-    return run(&job);
+    return code >= 0 ? code : run(&job);
 }

@@ -83,17 +83,22 @@ void lap_sandbox_enter(const struct lap_sandbox_options *options, struct lap_san
         out->state = LAP_SANDBOX_PARTIAL;
 }
 
+static const char *const wish_names[] = {
+    [LAP_SANDBOX_WISH_AUTO] = "auto", [LAP_SANDBOX_WISH_ON] = "on", [LAP_SANDBOX_WISH_OFF] = "off"};
+
 enum lap_status lap_sandbox_wish_parse(const char *text, enum lap_sandbox_wish *out)
 {
-    static const char *const names[] = {
-        [LAP_SANDBOX_WISH_AUTO] = "auto", [LAP_SANDBOX_WISH_ON] = "on", [LAP_SANDBOX_WISH_OFF] = "off"};
-
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], text) == 0) {
+    for (unsigned i = 0; i < sizeof wish_names / sizeof *wish_names; i++)
+        if (strcmp(wish_names[i], text) == 0) {
             *out = (enum lap_sandbox_wish)i;
             return LAP_OK;
         }
     return lap_fail(LAP_ERROR_ARGUMENT, "--sandbox wants on, off or auto, not \"%s\"", text);
+}
+
+const char *lap_sandbox_wish_name(enum lap_sandbox_wish wish)
+{
+    return wish_names[wish];
 }
 
 const char *lap_sandbox_state_name(enum lap_sandbox_state state)

@@ -46,6 +46,7 @@ enum lap_sandbox_wish { LAP_SANDBOX_WISH_AUTO, LAP_SANDBOX_WISH_ON, LAP_SANDBOX_
 
 /* "auto", "on", "off"; else LAP_ERROR_ARGUMENT. */
 enum lap_status lap_sandbox_wish_parse(const char *text, enum lap_sandbox_wish *out) LAP_MUST_CHECK;
+const char *lap_sandbox_wish_name(enum lap_sandbox_wish wish);
 
 /* The calling thread is the only one. Never fails: *out has the result. */
 void lap_sandbox_enter(const struct lap_sandbox_options *options, struct lap_sandbox *out);

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/file/output.h"
-#include "base/frames.h"
 
 int lap_tool_end_output(const char *program, int code)
 {
@@ -54,27 +53,6 @@ void lap_tool_remove_output(int fd, const char *path)
 
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
         (void)unlink(path);
-}
-
-bool lap_tool_frames(const char *text, uint64_t *out_first, uint64_t *out_last)
-{
-    bool first = lap_frame_parse(&text, out_first);
-
-    if (*text == 0) {
-        *out_last = *out_first;
-        return first;
-    }
-    if (*text++ != '-')
-        return false;
-    if (*text == 0)
-        return first;
-    return lap_frame_parse(&text, out_last) && *text == 0 && *out_first <= *out_last;
-}
-
-bool lap_tool_parse_colour(const char *text, int *out)
-{
-    *out = strcmp(text, "always") == 0 ? 1 : strcmp(text, "never") == 0 ? 0 : -1;
-    return *out >= 0 || strcmp(text, "auto") == 0;
 }
 
 bool lap_tool_has_colour(int colour)

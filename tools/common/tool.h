@@ -27,11 +27,6 @@ bool lap_tool_end_with(pid_t parent);
 /* Removes a file that was made for output which there is none of: not a device or a pipe. fd: the open file. */
 void lap_tool_remove_output(int fd, const char *path);
 
-/* "A-B", "A", "A-", "-B": frames from 1. False: it is none of these, or B is before A. */
-bool lap_tool_frames(const char *text, uint64_t *out_first, uint64_t *out_last);
-
-/* The values of --color: auto (-1), always (1), never (0). False: another one. */
-bool lap_tool_parse_colour(const char *text, int *out);
 /* Whether stdout gets colours: for -1 on a terminal, unless NO_COLOR is set. */
 bool lap_tool_has_colour(int colour);
 

@@ -77,18 +77,18 @@ static enum lap_status check(const char *word)
     return LAP_OK;
 }
 
-enum lap_status run_words_parse(size_t count, char *const *arguments, struct run_words *out)
+enum lap_status run_words_parse(char *const *arguments, struct run_words *out)
 {
     bool pictures = false, folder = false;
     enum lap_status status = LAP_OK;
 
     out->count = 0;
-    for (size_t i = 0; status == LAP_OK && i < count; i++) {
+    for (size_t i = 0; status == LAP_OK && arguments[i]; i++) {
         int which = find(arguments[i]);
         char *word = NULL;
 
         if (which >= 0 && (allowed[which].kind == VALUE || allowed[which].kind == FOLDER) &&
-            !strchr(arguments[i], '=') && i + 1 < count) {
+            !strchr(arguments[i], '=') && arguments[i + 1]) {
             i++;
             if (asprintf(&word, "%s=%s", arguments[i - 1], arguments[i]) < 0)
                 word = NULL;

@@ -21,7 +21,7 @@ struct run_words {
 };
 
 /* Of a command line. LAP_ERROR_ARGUMENT with a sentence, LAP_ERROR_MEMORY; finish *out in any case. */
-enum lap_status run_words_parse(size_t count, char *const *arguments, struct run_words *out) LAP_MUST_CHECK;
+enum lap_status run_words_parse(char *const *arguments, struct run_words *out) LAP_MUST_CHECK;
 
 /* One more, in its final form. LAP_ERROR_ARGUMENT, LAP_ERROR_MEMORY. */
 enum lap_status run_words_add(struct run_words *words, const char *word) LAP_MUST_CHECK;
