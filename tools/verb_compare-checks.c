@@ -103,24 +103,18 @@ static int compare(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Loads the checks, sorted by object and number. Returns an exit status. */
-static int load(const char *path, struct checks *out)
+static enum lap_status read_checks(void *user, struct lap_calls *calls)
 {
-    struct lap_calls calls;
-    enum lap_status status = lap_calls_open(&calls, path);
+    struct checks *checks = user;
+    enum lap_status status;
     struct check check;
-    int code;
 
-    if (status != LAP_OK)
-        return lap_calls_report_open(PROGRAM, path, status);
-    while ((status = lap_calls_next(&calls)) == LAP_OK)
-        if (read_check(&calls, &check) && (status = add(out, &check)) != LAP_OK)
+    while ((status = lap_calls_next(calls)) == LAP_OK)
+        if (read_check(calls, &check) && (status = add(checks, &check)) != LAP_OK)
             break;
-    code = lap_calls_report_end(PROGRAM, path, calls.reader, status);
-    lap_calls_close(&calls);
-    if (out->count)
-        qsort(out->list, out->count, sizeof *out->list, compare);
-    return code;
+    if (checks->count) /* by object and number */
+        qsort(checks->list, checks->count, sizeof *checks->list, compare);
+    return status;
 }
 
 static bool have_the_same(const struct checks *a, const struct checks *b)
@@ -162,7 +156,7 @@ int main(int argc, char **argv)
     lap_calls_enter_sandbox();
     for (int i = 0; i < 2 && code == LAP_TOOL_OK; i++) {
         lap_map_init(&checks[i].seen);
-        code = load(paths[i], &checks[i]);
+        code = lap_read_calls(PROGRAM, paths[i], read_checks, &checks[i]);
     }
     if (code == LAP_TOOL_OK && !have_the_same(&checks[0], &checks[1])) {
         fprintf(stderr,

@@ -338,8 +338,9 @@ static void show_progress(void *user, const struct lap_packet *packet)
     lap_progress_show(&lister->progress, packet->frame, lister->frames);
 }
 
-static enum lap_status list(const struct options *options, const struct lap_reader *trace)
+static enum lap_status list(void *user, const struct lap_reader *trace)
 {
+    const struct options *options = user;
     struct lister lister = {.options = options, .frames = lap_reader_summary(trace)->frames};
     struct bound_walk_options walk = {.first_frame = options->frames[0],
                                       .last_frame = options->frames[1],
@@ -365,20 +366,10 @@ static enum lap_status list(const struct options *options, const struct lap_read
 int main(int argc, char **argv)
 {
     struct options options = {.header = true, .frames = {0, UINT64_MAX}, .rows = {0, UINT64_MAX}};
-    struct lap_reader *trace;
-    enum lap_status status;
     int code = parse(argc, argv, &options);
 
     if (code >= 0)
         return code;
     lap_calls_enter_sandbox();
-    status = lap_reader_open(options.path, NULL, &trace);
-    if (status != LAP_OK)
-        return lap_calls_report_open(PROGRAM, options.path, status);
-    status = list(&options, trace);
-    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
-    if (code == LAP_TOOL_OK && !ferror(stdout)) /* else the walk ended since its reader went */
-        code = lap_calls_report_end(PROGRAM, options.path, trace, status);
-    lap_reader_close(&trace);
-    return code;
+    return lap_read_trace(PROGRAM, options.path, list, &options);
 }

@@ -56,7 +56,7 @@ struct finder {
     const struct lap_reader *trace;
     struct lap_progress progress;
     uint64_t frames, rows;
-    bool is_full; /* there is more than the limit */
+    bool is_full, is_whole; /* there is more than the limit; all was searched */
     bool wanted[GEN_COMMAND_COUNT];
     enum lap_status damage; /* the first one; what it lets be read is searched */
     char damage_text[1536];
@@ -404,7 +404,7 @@ static enum lap_status find_commands(struct finder *finder)
 
 /* ---- the whole ---- */
 
-static enum lap_status find(struct finder *finder)
+static enum lap_status search(struct finder *finder)
 {
     static enum lap_status (*const searches[])(struct finder *) = {find_position, find_objects, find_shaders,
                                                                    find_labels, find_commands};
@@ -419,39 +419,40 @@ static enum lap_status find(struct finder *finder)
     return finder->damage ? lap_fail(finder->damage, "%s", finder->damage_text) : LAP_OK;
 }
 
-static void say_more(const struct finder *finder, enum lap_status status)
+static enum lap_status find(void *user, const struct lap_reader *trace)
+{
+    struct finder *finder = user;
+    enum lap_status status;
+
+    finder->trace = trace;
+    finder->frames = lap_reader_summary(trace)->frames;
+    lap_progress_begin_beside(&finder->progress, "searching");
+    status = search(finder);
+    lap_progress_clear(&finder->progress);
+    finder->is_whole = status == LAP_OK;
+    return status;
+}
+
+static void say_more(const struct finder *finder)
 {
     if (finder->is_full)
         fprintf(stderr,
                 PROGRAM ": %s: '%s' is in more places than these %" PRIu64 "; --limit sets how many are shown\n",
                 finder->path, finder->text, finder->rows);
-    else if (!finder->rows && status == LAP_OK)
+    else if (finder->is_whole && !finder->rows)
         fprintf(stderr, PROGRAM ": %s: nothing has '%s'\n", finder->path, finder->text);
 }
 
 int main(int argc, char **argv)
 {
     struct finder finder = {.header = true, .limit = LIMIT};
-    struct lap_reader *trace;
-    enum lap_status status;
     int code = parse(argc, argv, &finder);
 
     if (code >= 0)
         return code;
     lap_calls_enter_sandbox();
-    status = lap_reader_open(finder.path, NULL, &trace);
-    if (status != LAP_OK)
-        return lap_calls_report_open(PROGRAM, finder.path, status);
-    finder.trace = trace;
-    finder.frames = lap_reader_summary(trace)->frames;
-    lap_progress_begin_beside(&finder.progress, "searching");
-    status = find(&finder);
-    lap_progress_clear(&finder.progress);
-    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
-    if (code == LAP_TOOL_OK && !ferror(stdout)) { /* else its reader went */
-        say_more(&finder, status);
-        code = lap_calls_report_end(PROGRAM, finder.path, trace, status);
-    }
-    lap_reader_close(&trace);
+    code = lap_read_trace(PROGRAM, finder.path, find, &finder);
+    if (!ferror(stdout)) /* else its reader went */
+        say_more(&finder);
     return code;
 }

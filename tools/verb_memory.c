@@ -125,7 +125,7 @@ struct view {
     const char *at;
     uint64_t size; /* of the buffer */
     uint64_t begin, end;
-    bool colour, unknown, write_failed;
+    bool colour, unknown;
 };
 
 /* Calls `put` with the bytes of [begin, end) of the buffer, in pieces of whole `step`s. */
@@ -356,16 +356,14 @@ static enum lap_status show(struct view *view, const struct lap_reader *trace, u
         view->unknown |= !is_shown(&view->parts.parts[i]);
     if (status != LAP_OK)
         return status;
-    if (options->output) {
-        status = each_piece(view, view->begin, view->end, 1, write_bytes);
-        view->write_failed = status == LAP_ERROR_IO;
-        return status;
-    }
+    if (options->output)
+        return each_piece(view, view->begin, view->end, 1, write_bytes);
     return options->json ? put_json(view) : put_text(view);
 }
 
-static enum lap_status find_and_show(struct view *view, const struct lap_reader *trace)
+static enum lap_status find_and_show(void *user, const struct lap_reader *trace)
 {
+    struct view *view = user;
     char text[POSITION_TEXT_BYTES];
     uint64_t ticket;
     enum lap_status status = lap_memory_find(trace, &view->options->at, &ticket, text, &view->state), shown;
@@ -383,21 +381,8 @@ static int work(void *argument)
 {
     const struct options *options = argument;
     struct view view = {.options = options, .colour = lap_tool_has_colour(options->colour)};
-    struct lap_reader *trace;
-    enum lap_status status = lap_reader_open(options->path, NULL, &trace);
-    int code;
+    int code = lap_read_trace(PROGRAM, options->path, find_and_show, &view);
 
-    if (status != LAP_OK)
-        return lap_calls_report_open(PROGRAM, options->path, status);
-    status = find_and_show(&view, trace);
-    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
-    if (code == LAP_TOOL_OK && view.write_failed) {
-        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
-        code = LAP_TOOL_FAILED;
-    } else if (code == LAP_TOOL_OK) {
-        code = lap_calls_report_end(PROGRAM, options->path, trace, status);
-    }
-    lap_reader_close(&trace);
     if (code == LAP_TOOL_OK && options->output && view.unknown) {
         fprintf(stderr, PROGRAM ": some bytes are not known, and are zeroes in %s; --parts shows which\n",
                 options->output);

@@ -229,33 +229,32 @@ static enum lap_status print_in_flight(const struct options *options, struct lap
     return status;
 }
 
+static enum lap_status print(void *user, struct lap_calls *calls)
+{
+    struct options *options = user;
+    struct lap_printer printer = {.out = stdout, .colour = lap_tool_has_colour(options->colour)};
+    uint64_t frames = lap_reader_summary(calls->reader)->frames;
+    enum lap_status status;
+
+    if (options->frames[0] > frames + 1) /* calls may follow the last frame */
+        fprintf(stderr, PROGRAM ": %s: there is no frame %" PRIu64 ": the trace has %" PRIu64 "\n", options->path,
+                options->frames[0], frames);
+    status = options->at.count ? print_at(options, &printer, calls) : print_all(options, &printer, calls);
+    if (status == LAP_END && !options->at.count && options->frames[1] == UINT64_MAX)
+        status = print_in_flight(options, &printer, calls);
+    if (options->has_data && (status == LAP_END || status == LAP_OK) && !printer.has_data)
+        status = lap_fail(LAP_ERROR_ARGUMENT, "no data there have the hash %016" PRIx64, options->data);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {.blocks = true, .colour = -1, .frames = {0, UINT64_MAX}};
-    struct lap_calls calls;
-    struct lap_printer printer = {.out = stdout};
-    enum lap_status status;
     int code = parse(argc, argv, &options);
 
     if (code >= 0)
         return code;
-    lap_calls_enter_sandbox();
     __fsetlocking(stdout, FSETLOCKING_BYCALLER); /* one thread, and many small pieces */
-    status = lap_calls_open(&calls, options.path);
-    if (status != LAP_OK)
-        return lap_calls_report_open(PROGRAM, options.path, status);
-    if (options.frames[0] > lap_reader_summary(calls.reader)->frames + 1) /* calls may follow the last frame */
-        fprintf(stderr, PROGRAM ": %s: there is no frame %" PRIu64 ": the trace has %" PRIu64 "\n", options.path,
-                options.frames[0], lap_reader_summary(calls.reader)->frames);
-    printer.colour = lap_tool_has_colour(options.colour);
-    status = options.at.count ? print_at(&options, &printer, &calls) : print_all(&options, &printer, &calls);
-    if (status == LAP_END && !options.at.count && options.frames[1] == UINT64_MAX)
-        status = print_in_flight(&options, &printer, &calls);
-    if (options.has_data && (status == LAP_END || status == LAP_OK) && !printer.has_data)
-        status = lap_fail(LAP_ERROR_ARGUMENT, "no data there have the hash %016" PRIx64, options.data);
-    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
-    if (code == LAP_TOOL_OK && !ferror(stdout)) /* else print_all stopped since its reader went */
-        code = lap_calls_report_end(PROGRAM, options.path, calls.reader, status);
-    lap_calls_close(&calls);
-    return code;
+    lap_calls_enter_sandbox();
+    return lap_read_calls(PROGRAM, options.path, print, &options);
 }

@@ -221,8 +221,9 @@ static enum lap_status show(struct job *job, const struct lap_reader *trace)
 }
 
 /* An error may come behind what was shown. */
-static enum lap_status read_and_show(struct job *job, const struct lap_reader *trace)
+static enum lap_status read_and_show(void *user, const struct lap_reader *trace)
 {
+    struct job *job = user;
     struct lap_progress progress;
     struct shader_wish wish = {.pipeline = job->pipeline, .progress = lap_progress_show, .user = &progress};
     struct shader_list *list = NULL;
@@ -247,17 +248,8 @@ static enum lap_status read_and_show(struct job *job, const struct lap_reader *t
 static int work(void *argument)
 {
     struct job *job = argument;
-    struct lap_reader *trace;
-    enum lap_status status = lap_reader_open(job->path, NULL, &trace);
-    int code;
+    int code = lap_read_trace(PROGRAM, job->path, read_and_show, job);
 
-    if (status != LAP_OK)
-        return lap_calls_report_open(PROGRAM, job->path, status);
-    status = read_and_show(job, trace);
-    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
-    if (code == LAP_TOOL_OK && !ferror(stdout)) /* else its reader went */
-        code = lap_calls_report_end(PROGRAM, job->path, trace, status);
-    lap_reader_close(&trace);
     return code == LAP_TOOL_OK && job->has_failed ? LAP_TOOL_FAILED : code;
 }
 

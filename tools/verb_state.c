@@ -47,6 +47,7 @@ struct options {
     } diff;
     bool json, count, list;
     int colour; /* -1: automatic */
+    unsigned width;
     const char *type, *path, *object;
 };
 
@@ -103,8 +104,15 @@ static enum lap_status show(const struct options *options, struct lap_state_view
 }
 
 /* An error may come behind what was shown. */
-static enum lap_status read_and_show(const struct options *options, struct lap_state_view *view)
+static enum lap_status read_and_show(void *user, const struct lap_reader *trace)
 {
+    const struct options *options = user;
+    struct lap_state_view view = {.out = stdout,
+                                  .trace = trace,
+                                  .json = options->json,
+                                  .counts = options->count,
+                                  .width = options->width,
+                                  .colour = lap_tool_has_colour(options->colour)};
     struct lap_progress progress;
     struct state_wish wish = {.to_end = options->object != NULL,
                               .lives_alone = options->count,
@@ -115,31 +123,31 @@ static enum lap_status read_and_show(const struct options *options, struct lap_s
     struct position_found first;
     uint64_t index = 0;
     const struct position *last = options->diff.count ? &options->diff.at[1] : &options->at;
-    enum lap_status status = lap_moment_find(view->trace, last, &view->last, view->at[1], &view->found), shown;
+    enum lap_status status = lap_moment_find(view.trace, last, &view.last, view.at[1], &view.found), shown;
 
     if (status == LAP_OK && options->diff.count)
-        status = lap_moment_find(view->trace, &options->diff.at[0], &view->first, view->at[0], &first);
-    if (status == LAP_OK && view->first > view->last)
-        status = lap_fail(LAP_ERROR_ARGUMENT, "%s is behind %s", view->at[0], view->at[1]);
+        status = lap_moment_find(view.trace, &options->diff.at[0], &view.first, view.at[0], &first);
+    if (status == LAP_OK && view.first > view.last)
+        status = lap_fail(LAP_ERROR_ARGUMENT, "%s is behind %s", view.at[0], view.at[1]);
     if (status == LAP_OK && options->object)
         status = lap_object_parse(options->object, &wish.used_type, &index, name);
     if (status != LAP_OK)
         return status;
-    wish.first = view->first;
-    wish.last = view->last;
+    wish.first = view.first;
+    wish.last = view.last;
     wish.used_index = index;
-    view->type = options->type ? gen_handle_by_name(options->type) : GEN_HANDLE_NONE;
+    view.type = options->type ? gen_handle_by_name(options->type) : GEN_HANDLE_NONE;
     lap_progress_begin(&progress, "reading", false);
-    status = state_objects_find(view->trace, &wish, &objects);
+    status = state_objects_find(view.trace, &wish, &objects);
     lap_progress_clear(&progress);
-    view->objects = objects;
-    view->damaged = status != LAP_OK;
+    view.objects = objects;
+    view.damaged = status != LAP_OK;
     if (!objects)
         return status;
-    if (options->object ? !wish.used_type : options->type && !view->type)
-        shown = lap_state_no_type(view, options->object ? name : options->type);
+    if (options->object ? !wish.used_type : options->type && !view.type)
+        shown = lap_state_no_type(&view, options->object ? name : options->type);
     else
-        shown = show(options, view, wish.used_type, index);
+        shown = show(options, &view, wish.used_type, index);
     state_objects_free(&objects);
     return shown == LAP_OK ? status : shown;
 }
@@ -156,25 +164,11 @@ static unsigned width(void)
 
 int main(int argc, char **argv)
 {
-    struct options options = {.colour = -1};
-    struct lap_reader *trace;
-    enum lap_status status;
+    struct options options = {.colour = -1, .width = width()};
     int code = parse(argc, argv, &options);
-    struct lap_state_view view = {.out = stdout, .json = options.json, .counts = options.count};
 
     if (code >= 0)
         return code;
-    view.width = width();
-    view.colour = lap_tool_has_colour(options.colour);
     lap_calls_enter_sandbox();
-    status = lap_reader_open(options.path, NULL, &trace);
-    if (status != LAP_OK)
-        return lap_calls_report_open(PROGRAM, options.path, status);
-    view.trace = trace;
-    status = read_and_show(&options, &view);
-    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
-    if (code == LAP_TOOL_OK)
-        code = lap_calls_report_end(PROGRAM, options.path, trace, status);
-    lap_reader_close(&trace);
-    return code;
+    return lap_read_trace(PROGRAM, options.path, read_and_show, &options);
 }

@@ -95,8 +95,9 @@ static enum lap_status put(void *user, const struct tree_node *node)
     return output->json ? lap_tree_json(&output->printer, node) : lap_tree_text(&output->printer, node);
 }
 
-static enum lap_status show(const struct options *options, const struct lap_reader *trace)
+static enum lap_status show(void *user, const struct lap_reader *trace)
 {
+    const struct options *options = user;
     struct position_found found;
     bool colour = lap_tool_has_colour(options->colour);
     struct output output = {
@@ -132,21 +133,11 @@ static enum lap_status show(const struct options *options, const struct lap_read
 int main(int argc, char **argv)
 {
     struct options options = {.colour = -1, .children = {1, UINT64_MAX}};
-    struct lap_reader *trace;
-    enum lap_status status;
     int code = parse(argc, argv, &options);
 
     if (code >= 0)
         return code;
-    lap_calls_enter_sandbox();
     __fsetlocking(stdout, FSETLOCKING_BYCALLER); /* one thread, and many small pieces */
-    status = lap_reader_open(options.path, NULL, &trace);
-    if (status != LAP_OK)
-        return lap_calls_report_open(PROGRAM, options.path, status);
-    status = show(&options, trace);
-    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
-    if (code == LAP_TOOL_OK && !ferror(stdout)) /* else the walk ended since its reader went */
-        code = lap_calls_report_end(PROGRAM, options.path, trace, status);
-    lap_reader_close(&trace);
-    return code;
+    lap_calls_enter_sandbox();
+    return lap_read_trace(PROGRAM, options.path, show, &options);
 }

@@ -370,30 +370,28 @@ static enum lap_status list_unused(struct lister *lister, const struct lap_reade
 
 /* ---- the whole ---- */
 
+static enum lap_status list(void *user, const struct lap_reader *trace)
+{
+    const struct options *options = user;
+    struct lister lister = {.options = options, .frames = lap_reader_summary(trace)->frames};
+    enum lap_status status;
+
+    if (options->unused)
+        lap_progress_begin(&lister.progress, "reading", false);
+    else
+        lap_progress_begin_beside(&lister.progress, "listing");
+    status = options->unused ? list_unused(&lister, trace) : list_uses(&lister, trace);
+    lap_progress_clear(&lister.progress);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {.header = true, .frames = {0, UINT64_MAX}};
-    struct lister lister = {.options = &options};
-    struct lap_reader *trace;
-    enum lap_status status;
     int code = parse(argc, argv, &options);
 
     if (code >= 0)
         return code;
     lap_calls_enter_sandbox();
-    status = lap_reader_open(options.path, NULL, &trace);
-    if (status != LAP_OK)
-        return lap_calls_report_open(PROGRAM, options.path, status);
-    lister.frames = lap_reader_summary(trace)->frames;
-    if (options.unused)
-        lap_progress_begin(&lister.progress, "reading", false);
-    else
-        lap_progress_begin_beside(&lister.progress, "listing");
-    status = options.unused ? list_unused(&lister, trace) : list_uses(&lister, trace);
-    lap_progress_clear(&lister.progress);
-    code = lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
-    if (code == LAP_TOOL_OK && !ferror(stdout)) /* else the walk ended since its reader went */
-        code = lap_calls_report_end(PROGRAM, options.path, trace, status);
-    lap_reader_close(&trace);
-    return code;
+    return lap_read_trace(PROGRAM, options.path, list, &options);
 }

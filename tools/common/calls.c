@@ -170,3 +170,38 @@ int lap_calls_report_end(const char *program, const char *path, const struct lap
     }
     return LAP_TOOL_OK;
 }
+
+static int end(const char *program, const char *path, const struct lap_reader *trace, enum lap_status status)
+{
+    int code = lap_tool_end_output(program, LAP_TOOL_OK);
+
+    return code == LAP_TOOL_OK && !ferror(stdout) ? lap_calls_report_end(program, path, trace, status) : code;
+}
+
+int lap_read_trace(const char *program, const char *path,
+                   enum lap_status (*show)(void *user, const struct lap_reader *trace), void *user)
+{
+    struct lap_reader *trace;
+    enum lap_status status = lap_reader_open(path, NULL, &trace);
+    int code;
+
+    if (status != LAP_OK)
+        return lap_calls_report_open(program, path, status);
+    code = end(program, path, trace, show(user, trace));
+    lap_reader_close(&trace);
+    return code;
+}
+
+int lap_read_calls(const char *program, const char *path, enum lap_status (*show)(void *user, struct lap_calls *calls),
+                   void *user)
+{
+    struct lap_calls calls;
+    enum lap_status status = lap_calls_open(&calls, path);
+    int code;
+
+    if (status != LAP_OK)
+        return lap_calls_report_open(program, path, status);
+    code = end(program, path, calls.reader, show(user, &calls));
+    lap_calls_close(&calls);
+    return code;
+}

@@ -37,7 +37,7 @@ struct lap_calls {
 };
 
 /* Enters a sandbox. The main function of a program that reads a trace and only writes to its open output calls this
- * before lap_calls_open. The program gives up all other rights, as far as the kernel allows it
+ * before the trace is opened. The program gives up all other rights, as far as the kernel allows it
  * (base/process/sandbox.h). */
 void lap_calls_enter_sandbox(void);
 
@@ -66,5 +66,12 @@ bool lap_calls_in_flight(struct lap_calls *calls, const struct lap_in_flight *ca
 int lap_calls_report_open(const char *program, const char *path, enum lap_status status);
 int lap_calls_report_end(const char *program, const char *path, const struct lap_reader *reader,
                          enum lap_status status);
+
+/* Opens a trace, has `show` read it and print to stdout, writes the output out, reports as above, and closes the trace.
+ * Returns the exit status. Nothing is reported to a reader of stdout that has gone. */
+int lap_read_trace(const char *program, const char *path,
+                   enum lap_status (*show)(void *user, const struct lap_reader *trace), void *user);
+int lap_read_calls(const char *program, const char *path, enum lap_status (*show)(void *user, struct lap_calls *calls),
+                   void *user);
 
 #endif
