@@ -133,12 +133,5 @@ int main(int argc, char **argv)
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
         return LAP_TOOL_FAILED;
     }
-    code = lap_sandboxed_work(PROGRAM, job.sandbox, assemble, &job);
-    if (code != LAP_TOOL_OK) {
-        whole_file_drop(&job.new);
-    } else if (whole_file_keep(&job.new) != LAP_OK) {
-        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
-        code = LAP_TOOL_FAILED;
-    }
-    return code;
+    return whole_file_end(&job.new, PROGRAM, lap_sandboxed_work(PROGRAM, job.sandbox, assemble, &job));
 }

@@ -92,20 +92,11 @@ static int compile(void *argument)
 
 static int run(struct job *job)
 {
-    int code;
-
     if ((job->folder && lap_folder_make(job->folder) != LAP_OK) || whole_file_open(&job->new, job->to) != LAP_OK) {
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
         return LAP_TOOL_FAILED;
     }
-    code = lap_sandboxed_work_in(PROGRAM, job->sandbox, job->folder, compile, job);
-    if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE) {
-        whole_file_drop(&job->new);
-    } else if (whole_file_keep(&job->new) != LAP_OK) {
-        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
-        code = LAP_TOOL_FAILED;
-    }
-    return code;
+    return whole_file_end(&job->new, PROGRAM, lap_sandboxed_work_in(PROGRAM, job->sandbox, job->folder, compile, job));
 }
 
 static const struct lap_verb verb = {PROGRAM, help};

@@ -257,21 +257,13 @@ static int work(void *argument)
 static int work_with_file(struct job *job)
 {
     struct whole_file file;
-    int code;
 
     if (whole_file_open(&file, job->output) != LAP_OK) {
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
         return LAP_TOOL_FAILED;
     }
     job->fd = file.fd;
-    code = lap_sandboxed_work(PROGRAM, LAP_SANDBOX_WISH_AUTO, work, job);
-    if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE) {
-        whole_file_drop(&file);
-    } else if (whole_file_keep(&file) != LAP_OK) {
-        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
-        code = LAP_TOOL_FAILED;
-    }
-    return code;
+    return whole_file_end(&file, PROGRAM, lap_sandboxed_work(PROGRAM, LAP_SANDBOX_WISH_AUTO, work, job));
 }
 
 int main(int argc, char **argv)

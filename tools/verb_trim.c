@@ -527,14 +527,9 @@ static int run(struct job *job)
     if (code == LAP_TOOL_OK)
         code = lap_sandboxed_work(PROGRAM, job->sandbox, look_and_cut, job);
     trim_replay_end(&job->replay);
-    if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE) {
-        whole_file_drop(&job->new);
+    code = whole_file_end(&job->new, PROGRAM, code);
+    if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE)
         return code;
-    }
-    if (whole_file_keep(&job->new) != LAP_OK) {
-        fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
-        return LAP_TOOL_FAILED;
-    }
     say(job);
     return lap_tool_end_output(PROGRAM, code);
 }
@@ -574,7 +569,7 @@ static int parse(int argc, char **argv, struct job *job)
         job->wish = GPU_OFF;
     job->submits = lap_range_is_given(submits);
     if (lap_range_is_given(frames) + job->submits + (job->draw.count > 0) != 1)
-        return lap_usage(&verb, "one of --frames, --submits and --draw");
+        return lap_usage(&verb, "one of --frames, --submits and --draw, once");
     range = job->submits ? submits : frames;
     job->range = (struct lap_frame_range){range[0] ? range[0] : 1, range[1]};
     return job->to ? -1 : lap_usage(&verb, "-o NEW is missing");

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/exit_code.h"
 #include "base/file/new_file.h"
 #include "trace/write/output.h"
 
@@ -74,4 +75,15 @@ void whole_file_drop(struct whole_file *file)
     close(file->fd);
     if (file->named)
         (void)unlink(file->path);
+}
+
+int whole_file_end(struct whole_file *file, const char *program, int code)
+{
+    if (code != LAP_TOOL_OK && code != LAP_TOOL_INCOMPLETE) {
+        whole_file_drop(file);
+    } else if (whole_file_keep(file) != LAP_OK) {
+        fprintf(stderr, "%s: %s\n", program, lap_error_message());
+        code = LAP_TOOL_FAILED;
+    }
+    return code;
 }

@@ -30,4 +30,8 @@ enum lap_status whole_file_keep(struct whole_file *file) LAP_MUST_CHECK;
 /* Closes it, and it is gone. */
 void whole_file_drop(struct whole_file *file);
 
+/* Keeps it if the work that wrote it has the exit status LAP_TOOL_OK or LAP_TOOL_INCOMPLETE, else drops it. Returns
+ * that status, or LAP_TOOL_FAILED after a message with `program` in front. */
+int whole_file_end(struct whole_file *file, const char *program, int code);
+
 #endif
