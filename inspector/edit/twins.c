@@ -206,6 +206,18 @@ enum lap_status twins_put(struct twins *twins, const struct recording *recording
     return status;
 }
 
+/* The same commands in a new command buffer. */
+static enum lap_status copy(struct twins *twins, const struct recording *recording, uint64_t *out)
+{
+    uint64_t *executed = NULL;
+    enum lap_status status = twins_copy_executed(twins, recording, &executed);
+
+    if (status == LAP_OK)
+        status = twins_make(twins, recording, NULL, 0, executed);
+    free(executed);
+    return status == LAP_OK ? twins_put(twins, recording, out) : status;
+}
+
 enum lap_status twins_copy_executed(struct twins *twins, const struct recording *recording, uint64_t **out)
 {
     size_t count = recording->block->executed_count;
@@ -216,20 +228,9 @@ enum lap_status twins_copy_executed(struct twins *twins, const struct recording 
         const struct recording *inner = recording->executed[i];
         executed[i] = twins->recordings->executed[recording->block->first_executed + i];
         if (inner && !inner->block->simultaneous)
-            status = twins_copy(twins, inner, &executed[i]);
+            status = copy(twins, inner, &executed[i]);
     }
     return status;
-}
-
-enum lap_status twins_copy(struct twins *twins, const struct recording *recording, uint64_t *out)
-{
-    uint64_t *executed = NULL;
-    enum lap_status status = twins_copy_executed(twins, recording, &executed);
-
-    if (status == LAP_OK)
-        status = twins_make(twins, recording, NULL, 0, executed);
-    free(executed);
-    return status == LAP_OK ? twins_put(twins, recording, out) : status;
 }
 
 /* ---- submits ---- */

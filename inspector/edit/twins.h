@@ -58,10 +58,8 @@ enum lap_status twins_replace(struct twins *twins, const struct recording *recor
 /* A new command buffer, whose number is *out, holds the made block. LAP_ERROR_LIMIT: too many. */
 enum lap_status twins_put(struct twins *twins, const struct recording *recording, uint64_t *out) LAP_MUST_CHECK;
 
-/* The same commands in a new command buffer. Secondary command buffers that may not be in two primary ones are copied,
- * too. */
-enum lap_status twins_copy(struct twins *twins, const struct recording *recording, uint64_t *out) LAP_MUST_CHECK;
-/* The command buffers that a copy executes, block->executed_count; the caller frees *out. */
+/* The command buffers that a copy executes, block->executed_count; the caller frees *out. Secondary command buffers
+ * that may not be in two primary ones are copied, too. */
 enum lap_status twins_copy_executed(struct twins *twins, const struct recording *recording,
                                     uint64_t **out) LAP_MUST_CHECK;
 

@@ -39,7 +39,7 @@ static enum lap_status grow(void *items, size_t item_bytes, size_t *count, size_
     return LAP_OK;
 }
 
-enum bound_point bound_point_of(VkPipelineBindPoint point)
+static enum bound_point point_of(VkPipelineBindPoint point)
 {
     return point == VK_PIPELINE_BIND_POINT_GRAPHICS          ? BOUND_GRAPHICS
            : point == VK_PIPELINE_BIND_POINT_COMPUTE         ? BOUND_COMPUTE
@@ -74,7 +74,7 @@ static void forget_static(struct bound *b, enum bound_point point, const struct 
 
 static void bind_pipeline(struct bound *b, uint32_t index, const struct gen_args_vkCmdBindPipeline *args)
 {
-    enum bound_point point = bound_point_of(args->pipelineBindPoint);
+    enum bound_point point = point_of(args->pipelineBindPoint);
     const struct fact_pipeline *fact = fact_of_pipeline(b->facts, gen_u64_VkPipeline(args->pipeline));
 
     b->points[point].pipeline = gen_u64_VkPipeline(args->pipeline);
@@ -663,21 +663,21 @@ static enum lap_status see_binding(struct bound *b, const struct lap_block *at, 
         const struct gen_args_vkCmdBindDescriptorSets *a = args;
         const struct sets sets = {a->layout,          a->firstSet,       a->descriptorSetCount, a->dynamicOffsetCount,
                                   a->pDescriptorSets, a->pDynamicOffsets};
-        return bind_sets(b, index, bound_point_of(a->pipelineBindPoint), &sets);
+        return bind_sets(b, index, point_of(a->pipelineBindPoint), &sets);
     }
     case GEN_vkCmdPushDescriptorSetKHR: {
         const struct gen_args_vkCmdPushDescriptorSetKHR *a = args;
         const struct push push = {a->layout, a->set, a->descriptorWriteCount, a->pDescriptorWrites};
-        return push_set(b, at, command, bound_point_of(a->pipelineBindPoint), &push);
+        return push_set(b, at, command, point_of(a->pipelineBindPoint), &push);
     }
     case GEN_vkCmdSetDescriptorBufferOffsetsEXT: {
         const struct gen_args_vkCmdSetDescriptorBufferOffsetsEXT *a = args;
-        return set_offsets(b, index, bound_point_of(a->pipelineBindPoint), a->layout, a->firstSet, a->setCount,
+        return set_offsets(b, index, point_of(a->pipelineBindPoint), a->layout, a->firstSet, a->setCount,
                            a->pBufferIndices, a->pOffsets);
     }
     case GEN_vkCmdBindDescriptorBufferEmbeddedSamplersEXT: {
         const struct gen_args_vkCmdBindDescriptorBufferEmbeddedSamplersEXT *a = args;
-        return embed_samplers(b, index, bound_point_of(a->pipelineBindPoint), a->layout, a->set);
+        return embed_samplers(b, index, point_of(a->pipelineBindPoint), a->layout, a->set);
     }
     case GEN_vkCmdBindVertexBuffers: {
         const struct gen_args_vkCmdBindVertexBuffers *a = args;

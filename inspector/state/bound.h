@@ -137,6 +137,4 @@ void bound_begin(struct bound *bound, const struct bound *outer);
 enum lap_status bound_see(struct bound *bound, const struct lap_block *at, uint32_t command,
                           const void *args) LAP_MUST_CHECK;
 
-enum bound_point bound_point_of(VkPipelineBindPoint point);
-
 #endif

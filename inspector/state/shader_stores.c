@@ -160,7 +160,8 @@ void shader_stores_finish(struct shader_stores *s)
     lap_arena_finish(&s->arena);
 }
 
-const struct lap_spirv_access *shader_stores_of_pipeline(const struct shader_stores *s, uint64_t pipeline)
+/* NULL: it is not known, or was not made. */
+static const struct lap_spirv_access *of_pipeline(const struct shader_stores *s, uint64_t pipeline)
 {
     return lap_map_get(&s->pipelines, pipeline);
 }
@@ -175,7 +176,7 @@ void shader_stores_of_bound(const struct shader_stores *s, const struct bound *b
                             struct lap_spirv_access *out)
 {
     uint64_t pipeline = bound->points[point].pipeline;
-    const struct lap_spirv_access *access = shader_stores_of_pipeline(s, pipeline);
+    const struct lap_spirv_access *access = of_pipeline(s, pipeline);
     struct gathered g = {.access = {.addresses = false}};
     bool any = false;
 

@@ -26,8 +26,6 @@ extern const uint16_t shader_stores_commands[];
 /* A visited call; any other one changes nothing. LAP_ERROR_MEMORY. */
 enum lap_status shader_stores_see(struct shader_stores *stores, const struct trace_call *call) LAP_MUST_CHECK;
 
-/* NULL: it is not known, or was not made. */
-const struct lap_spirv_access *shader_stores_of_pipeline(const struct shader_stores *stores, uint64_t pipeline);
 /* Of the pipeline or the shader objects that are bound at a point; everything, if nothing is known. */
 void shader_stores_of_bound(const struct shader_stores *stores, const struct bound *bound, enum bound_point point,
                             struct lap_spirv_access *out);

@@ -31,7 +31,8 @@ void layer_pipeline_finish(struct lap_object *object)
     layer_origin_release(pipeline->origin);
 }
 
-struct lap_spirv_access *layer_shader_access_keep(const struct layer_device *dev, struct lap_spirv_access access)
+/* As layer_shader_access_keep_bound, for any shaders. */
+static struct lap_spirv_access *keep(const struct layer_device *dev, struct lap_spirv_access access)
 {
     struct lap_spirv_access *copy;
     access.addresses &= dev->device_addresses;
@@ -47,7 +48,7 @@ struct lap_spirv_access *layer_shader_access_keep(const struct layer_device *dev
 
 struct lap_spirv_access *layer_shader_access_keep_bound(struct layer_device *dev, struct lap_spirv_access access)
 {
-    struct lap_spirv_access *copy = layer_shader_access_keep(dev, access);
+    struct lap_spirv_access *copy = keep(dev, access);
     if (copy)
         atomic_store_explicit(&dev->code.accesses, true, memory_order_relaxed);
     return copy;
@@ -62,7 +63,7 @@ void hook_after_CreateShaderModule(struct layer_device *dev, VkDevice device,
     if (!record || record->object.aliases || !layer_is_recording())
         return;
     lap_spirv_find_access(pCreateInfo->pCode, pCreateInfo->codeSize / 4, &access);
-    record->access = layer_shader_access_keep(dev, access);
+    record->access = keep(dev, access);
     if (dev->code.kept)
         record->code = layer_code_create(pCreateInfo->pCode, pCreateInfo->codeSize);
 }

@@ -10,10 +10,9 @@
 
 #include "layer/core/layer.h"
 
-/* A copy if there is any access to remember; NULL otherwise, and when out of memory (the recording stops). If the
- * program did not enable device addresses, unreadable code counts as code without them. */
-struct lap_spirv_access *layer_shader_access_keep(const struct layer_device *dev, struct lap_spirv_access access);
-/* The same for shaders that commands bind. */
+/* A copy, for shaders that commands bind, if there is any access to remember; NULL otherwise, and when out of memory
+ * (the recording stops). If the program did not enable device addresses, unreadable code counts as code without them.
+ */
 struct lap_spirv_access *layer_shader_access_keep_bound(struct layer_device *dev, struct lap_spirv_access access);
 
 /* The stages that shader objects are bound to, in number order of VkShaderStageFlagBits up to mesh shaders. */

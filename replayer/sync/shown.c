@@ -225,7 +225,8 @@ static enum lap_status note_copy(struct replay_device *dev, const VkCopyDescript
     return status;
 }
 
-enum lap_status replay_shown_update(struct replay_device *dev, const struct gen_args_vkUpdateDescriptorSets *args)
+/* With dev->shown. Sets are live handles. */
+static enum lap_status update(struct replay_device *dev, const struct gen_args_vkUpdateDescriptorSets *args)
 {
     enum lap_status status = LAP_OK;
 
@@ -242,5 +243,5 @@ enum lap_status replay_UpdateDescriptorSets(struct replay *r, struct replay_devi
     (void)r;
     dev->vk.UpdateDescriptorSets(dev->live, args->descriptorWriteCount, args->pDescriptorWrites,
                                  args->descriptorCopyCount, args->pDescriptorCopies);
-    return dev->shown ? replay_shown_update(dev, args) : LAP_OK;
+    return dev->shown ? update(dev, args) : LAP_OK;
 }

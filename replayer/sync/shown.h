@@ -16,9 +16,7 @@ void replay_shown_create(struct replay_device *dev);
 /* When all else is destroyed, and no work is under way: destroys what was kept. */
 void replay_shown_destroy(struct replay_device *dev);
 
-/* With dev->shown. Sets are live handles. */
-enum lap_status replay_shown_update(struct replay_device *dev,
-                                    const struct gen_args_vkUpdateDescriptorSets *args) LAP_MUST_CHECK;
+/* With dev->shown. The set is a live handle. */
 void replay_shown_set_end(struct replay_device *dev, VkDescriptorSet set);
 
 /* With dev->shown, before an object of the trace is destroyed. True: it is destroyed later. */

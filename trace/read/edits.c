@@ -167,11 +167,6 @@ enum lap_status lap_edits_seal(struct lap_edits *edits)
     return LAP_OK;
 }
 
-bool lap_edits_are_empty(const struct lap_edits *edits)
-{
-    return edits->count == 0 && edits->last_ticket == UINT64_MAX;
-}
-
 /* ---- reading ---- */
 
 const struct lap_edit *lap_edits_list(const struct lap_edits *edits, size_t *out_count)

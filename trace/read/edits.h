@@ -55,9 +55,6 @@ void lap_edits_end_at(struct lap_edits *edits, uint64_t ticket);
 /* Ends filling. LAP_ERROR_MEMORY. */
 enum lap_status lap_edits_seal(struct lap_edits *edits) LAP_MUST_CHECK;
 
-/* Of a sealed list: nothing is different. */
-bool lap_edits_are_empty(const struct lap_edits *edits);
-
 /* ---- for the reader ---- */
 
 /* The edits of a sealed list, in the order in which a reader comes to them. */
