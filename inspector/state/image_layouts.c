@@ -73,6 +73,7 @@ struct swapchain {
 struct image_layouts {
     struct lap_arena arena; /* holds the values of all maps */
     struct lap_map images, views, framebuffers, passes, queues, swapchains;
+    struct lap_map slicers; /* devices whose barriers count slices of volumes as layers: VK_KHR_maintenance9 */
     struct submit_steps steps;
     const struct views *attached; /* in the block that is visited: since its last beginning of a render pass */
     const struct pass *pass;
@@ -92,7 +93,8 @@ struct image_layouts *image_layouts_create(void)
     if (!l)
         return NULL;
     lap_arena_init(&l->arena, ARENA_BYTES);
-    struct lap_map *const maps[] = {&l->images, &l->views, &l->framebuffers, &l->passes, &l->queues, &l->swapchains};
+    struct lap_map *const maps[] = {&l->images, &l->views,      &l->framebuffers, &l->passes,
+                                    &l->queues, &l->swapchains, &l->slicers};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         lap_map_init(maps[i]);
     submit_steps_init(&l->steps, &l->arena);
@@ -110,7 +112,8 @@ void image_layouts_destroy(struct image_layouts *l)
     if (!l)
         return;
     lap_map_each(&l->images, free_image, NULL);
-    struct lap_map *const maps[] = {&l->images, &l->views, &l->framebuffers, &l->passes, &l->queues, &l->swapchains};
+    struct lap_map *const maps[] = {&l->images, &l->views,      &l->framebuffers, &l->passes,
+                                    &l->queues, &l->swapchains, &l->slicers};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         lap_map_finish(maps[i]);
     submit_steps_finish(&l->steps);
@@ -126,8 +129,29 @@ static enum lap_status put(struct image_layouts *l, struct lap_map *map, uint64_
 
 /* ---- objects ---- */
 
-static enum lap_status add_image(struct image_layouts *l, VkImage handle, const VkImageCreateInfo *info,
-                                 bool is_presentable)
+static enum lap_status see_device(struct image_layouts *l, const struct gen_args_vkCreateDevice *a)
+{
+#ifdef VK_KHR_maintenance9
+    const VkPhysicalDeviceMaintenance9FeaturesKHR *features =
+        a->pCreateInfo
+            ? lap_chain_find(a->pCreateInfo->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_9_FEATURES_KHR)
+            : NULL;
+
+    if (features && features->maintenance9 && a->pDevice && *a->pDevice)
+        return lap_map_put(&l->slicers, gen_u64_VkDevice(*a->pDevice), l, NULL);
+#endif
+    return LAP_OK;
+}
+
+/* VkImageSubresourceRange, "baseArrayLayer" of 3D images. */
+static bool has_slices(const struct image_layouts *l, VkDevice device, const VkImageCreateInfo *info)
+{
+    return info->imageType == VK_IMAGE_TYPE_3D && info->flags & VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT &&
+           lap_map_get(&l->slicers, gen_u64_VkDevice(device));
+}
+
+static enum lap_status add_image(struct image_layouts *l, VkDevice device, VkImage handle,
+                                 const VkImageCreateInfo *info, bool is_presentable)
 {
     struct image_layout *image;
     enum lap_status status;
@@ -140,6 +164,7 @@ static enum lap_status add_image(struct image_layouts *l, VkImage handle, const 
         return status;
     image = value;
     image->info = *info;
+    image->layers = has_slices(l, device, info) ? info->extent.depth : info->arrayLayers;
     image->info.pNext = NULL;
     image->info.pQueueFamilyIndices = NULL;
     image->aspects = lap_texels_aspects(image->info.format);
@@ -151,7 +176,7 @@ static enum lap_status see_image(struct image_layouts *l, const struct gen_args_
 {
     if (!a->pCreateInfo || !a->pImage)
         return LAP_OK;
-    return add_image(l, *a->pImage, a->pCreateInfo,
+    return add_image(l, a->device, *a->pImage, a->pCreateInfo,
                      lap_chain_find(a->pCreateInfo->pNext, VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR) != NULL);
 }
 
@@ -183,7 +208,7 @@ static enum lap_status see_swapchain_images(struct image_layouts *l, const struc
     enum lap_status status = LAP_OK;
 
     for (uint32_t i = 0; swapchain && a->pSwapchainImages && i < *a->pSwapchainImageCount && status == LAP_OK; i++)
-        status = add_image(l, a->pSwapchainImages[i], &swapchain->info, true);
+        status = add_image(l, a->device, a->pSwapchainImages[i], &swapchain->info, true);
     return status;
 }
 
@@ -509,7 +534,7 @@ static size_t number_of(const struct image_layout *image, VkImageAspectFlags asp
 
 static const char *obstacle(const struct image_layouts *l, const struct image_layout *image)
 {
-    const uint64_t count = (uint64_t)image->info.mipLevels * image->info.arrayLayers;
+    const uint64_t count = (uint64_t)image->info.mipLevels * image->layers;
 
     if (l->lost)
         return "command buffers execute too many others";
@@ -524,7 +549,7 @@ static const char *obstacle(const struct image_layouts *l, const struct image_la
 
 static bool make_subresources(struct image_layouts *l, struct image_layout *image)
 {
-    uint64_t count = (uint64_t)image->info.mipLevels * image->info.arrayLayers * aspect_count(image);
+    uint64_t count = (uint64_t)image->info.mipLevels * image->layers * aspect_count(image);
 
     if (image->subresources)
         return true;
@@ -558,13 +583,14 @@ static void apply_step(struct image_layouts *l, const struct step *step, uint64_
 {
     struct image_layout *image = lap_map_get(&l->images, step->image);
     const VkImageSubresourceRange *range = &step->range;
-    bool is_volume = image && image->info.imageType == VK_IMAGE_TYPE_3D; /* views have its slices as layers */
-    uint32_t base = is_volume ? 0 : range->baseArrayLayer, levels, layers;
+    /* Views have slices of a volume as layers, also where it has one layout. */
+    bool is_one = image && image->layers == 1;
+    uint32_t base = is_one ? 0 : range->baseArrayLayer, levels, layers;
 
     if (!image || !make_subresources(l, image))
         return;
     levels = end_of(range->baseMipLevel, range->levelCount, image->info.mipLevels);
-    layers = end_of(base, range->layerCount, image->info.arrayLayers);
+    layers = end_of(base, range->layerCount, image->layers);
     if (queue)
         image->queue = queue;
     for (VkImageAspectFlags left = image->aspects & range->aspectMask; left; left &= left - 1)
@@ -652,6 +678,8 @@ static enum lap_status visit(void *state, const struct trace_call *call)
     struct image_layouts *l = state;
 
     switch (call->command) {
+    case GEN_vkCreateDevice:
+        return see_device(l, call->args);
     case GEN_vkCreateImage:
         return see_image(l, call->args);
     case GEN_vkCreateSwapchainKHR:
@@ -695,7 +723,8 @@ static enum lap_status visit(void *state, const struct trace_call *call)
 
 void image_layouts_visitor(struct image_layouts *layouts, uint64_t last_ticket, struct trace_visitor *out)
 {
-    static const uint16_t commands[] = {GEN_vkCreateImage,
+    static const uint16_t commands[] = {GEN_vkCreateDevice,
+                                        GEN_vkCreateImage,
                                         GEN_vkCreateSwapchainKHR,
                                         GEN_vkGetSwapchainImagesKHR,
                                         GEN_vkCreateImageView,

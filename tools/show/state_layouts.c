@@ -63,7 +63,7 @@ static void put_range_text(struct shown *shown, const struct range *range)
 {
     static const char prefix[] = "VK_IMAGE_LAYOUT_";
     const VkImageCreateInfo *info = &shown->image->info;
-    bool has_levels = info->mipLevels > 1, has_layers = info->arrayLayers > 1;
+    bool has_levels = info->mipLevels > 1, has_layers = shown->image->layers > 1;
     const char *aspect = range->aspects == shown->image->aspects         ? ""
                          : range->aspects == VK_IMAGE_ASPECT_STENCIL_BIT ? "stencil"
                                                                          : "depth";
@@ -78,7 +78,7 @@ static void put_range_text(struct shown *shown, const struct range *range)
         put_numbers(out, "level", range->level, range->levels);
     fputs(has_levels && has_layers ? " of " : "", out);
     if (has_layers)
-        put_numbers(out, "layer", range->layer, range->layers);
+        put_numbers(out, info->arrayLayers > 1 ? "layer" : "slice", range->layer, range->layers);
     fputs(*aspect || has_levels || has_layers ? ": " : "", out);
     fprintf(out, "%s%s\n", strncmp(name, prefix, sizeof prefix - 1) == 0 ? name + sizeof prefix - 1 : name,
             range->is.between ? ", released by one queue family, not acquired yet" : "");
@@ -118,8 +118,8 @@ static void put_ranges(struct shown *shown)
 {
     const struct image_layout *image = shown->image;
 
-    for (uint32_t layer = 0, layers; layer < image->info.arrayLayers; layer += layers) {
-        for (layers = 1; layer + layers < image->info.arrayLayers && layers_are_same(image, layer, layer + layers);)
+    for (uint32_t layer = 0, layers; layer < image->layers; layer += layers) {
+        for (layers = 1; layer + layers < image->layers && layers_are_same(image, layer, layer + layers);)
             layers++;
         for (uint32_t level = 0, levels; level < image->info.mipLevels; level += levels) {
             for (levels = 1;
