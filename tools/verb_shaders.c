@@ -23,7 +23,7 @@ static const char help[] =
     "usage: lapilli shaders [options] FILE [HASH]\n"
     "Lists the code of a trace's shaders, each different one in a line. With HASH, the first digits of one, at least "
     "4:\n"
-    "what uses it, and its SPIR-V as text. Columns are separated by tabs; '-' stands for nothing.\n"
+    "its users, and its SPIR-V as text. Columns are separated by tabs; '-' stands for nothing.\n"
     "\n"
     "  hash       of the code, as lapilli print has it and replay --replace-shader takes it\n"
     "  code       spirv; or binary: of a driver, in a shader object\n"

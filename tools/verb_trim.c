@@ -40,7 +40,7 @@
 static const char help[] =
     "usage: lapilli trim [options] (--frames A-B | --submits A-B | --draw POSITION) -o NEW FILE\n"
     "Writes some frames, some submits, or one command of a trace as a trace of its own, with the objects that they\n"
-    "use and the earlier work that made what they read; or, where a GPU can play the trace, what that work made.\n"
+    "use and the earlier work that made what they read; or, where a GPU can play the trace, its results.\n"
     "\n"
     "  -o, --output NEW   the new file; it must not exist\n"
     "  --frames A-B       these frames, counted from 1; also A, A- and -B\n"
