@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
-#include "gen_renamed.h"
+#include "vulkan/pass.h"
 
 #define MOST_LEVELS 64u /* of command buffers, one in another */
 
@@ -52,17 +52,15 @@ static enum lap_status begin_block(struct recordings *r, uint64_t blob)
 /* False: the command does not matter. */
 static bool kind_of(const struct recordings *r, uint32_t command, enum recorded_kind *out)
 {
+    enum lap_pass_step step = lap_pass_step_of(command);
+
+    if (step == LAP_PASS_END || step == LAP_PASS_END_RENDERING) {
+        *out = RECORDED_END_PASS;
+        return true;
+    }
     switch (command) {
     case GEN_vkCmdExecuteCommands:
         *out = RECORDED_EXECUTION;
-        return true;
-    case GEN_vkCmdEndRenderPass:
-    case GEN_vkCmdEndRenderPass2:
-    case GEN_vkCmdEndRendering:
-#ifdef VK_EXT_fragment_density_map_offset
-    case GEN_vkCmdEndRendering2EXT:
-#endif
-        *out = RECORDED_END_PASS;
         return true;
     case GEN_vkCmdBeginDebugUtilsLabelEXT:
     case GEN_vkCmdDebugMarkerBeginEXT:

@@ -6,8 +6,8 @@
 
 #include "base/array.h"
 #include "gen_decode.h"
-#include "gen_renamed.h"
 #include "vulkan/block.h"
+#include "vulkan/pass.h"
 
 void scopes_finish(struct scopes *scopes)
 {
@@ -184,27 +184,22 @@ static enum lap_status see_query(struct scopes *scopes, uint32_t command, const 
 
 enum lap_status scopes_see(struct scopes *scopes, struct recode *recode, uint32_t command, const void *args)
 {
-    switch (command) {
-    case GEN_vkCmdBeginRenderPass:
-        return begin_render_pass(scopes, command,
-                                 ((const struct gen_args_vkCmdBeginRenderPass *)args)->pRenderPassBegin);
-    case GEN_vkCmdBeginRenderPass2:
-        return begin_render_pass(scopes, command,
-                                 ((const struct gen_args_vkCmdBeginRenderPass2 *)args)->pRenderPassBegin);
-    case GEN_vkCmdNextSubpass:
-    case GEN_vkCmdNextSubpass2:
+    switch (lap_pass_step_of(command)) {
+    case LAP_PASS_BEGIN:
+        return begin_render_pass(scopes, command, lap_pass_begin_info(command, args));
+    case LAP_PASS_BEGIN_RENDERING:
+        return begin_rendering(scopes, recode, ((const struct gen_args_vkCmdBeginRendering *)args)->pRenderingInfo);
+    case LAP_PASS_NEXT:
         next_subpass(scopes);
         return LAP_OK;
-    case GEN_vkCmdEndRenderPass:
-    case GEN_vkCmdEndRenderPass2:
+    case LAP_PASS_END:
         return pop(scopes, (struct scope){.kind = SCOPE_RENDER_PASS});
-    case GEN_vkCmdBeginRendering:
-        return begin_rendering(scopes, recode, ((const struct gen_args_vkCmdBeginRendering *)args)->pRenderingInfo);
-    case GEN_vkCmdEndRendering:
-#ifdef VK_EXT_fragment_density_map_offset
-    case GEN_vkCmdEndRendering2EXT:
-#endif
+    case LAP_PASS_END_RENDERING:
         return pop(scopes, (struct scope){.kind = SCOPE_RENDERING});
+    case LAP_PASS_NONE:
+        break;
+    }
+    switch (command) {
 #ifdef VK_EXT_custom_resolve
     case GEN_vkCmdBeginCustomResolveEXT: {
         struct scope *rendering = last_of(scopes, (struct scope){.kind = SCOPE_RENDERING});

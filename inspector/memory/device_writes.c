@@ -12,6 +12,7 @@
 #include "inspector/state/attachments.h"
 #include "inspector/state/reached.h"
 #include "vulkan/chain.h"
+#include "vulkan/pass.h"
 #include "vulkan/walk.h"
 
 #define MOST_ELEMENTS 4096u /* descriptors of a binding that shaders may store to; more: all memory may be written */
@@ -899,17 +900,13 @@ static bool see_work(struct memory_state *m, const void *args)
     default:
         break;
     }
-    switch (m->visit.command) {
-    case GEN_vkCmdNextSubpass:
-    case GEN_vkCmdNextSubpass2:
+    if (lap_pass_step_of(m->visit.command) == LAP_PASS_NEXT)
         write_attachments(m);
-        return true;
-    case GEN_vkCmdClearAttachments:
+    else if (m->visit.command == GEN_vkCmdClearAttachments)
         draw_in_pass(m);
-        return true;
-    default:
+    else
         return false;
-    }
+    return true;
 }
 
 enum lap_status memory_see_command(void *user, const struct bound_visit *visit)
@@ -918,7 +915,7 @@ enum lap_status memory_see_command(void *user, const struct bound_visit *visit)
     const void *args = visit->args;
 
     if (gen_effects[visit->command].objects == GEN_OBJECTS_NAMES && visit->command != GEN_vkBeginCommandBuffer &&
-        visit->command != GEN_vkCmdNextSubpass && visit->command != GEN_vkCmdNextSubpass2)
+        lap_pass_step_of(visit->command) != LAP_PASS_NEXT)
         return LAP_OK;
     m->visit = *visit;
     if (!see_work(m, args) && !see_order(m, args) && !see_copies(m, args) && !see_buffer_writes(m, args) &&

@@ -8,8 +8,8 @@
 #include "base/array.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
-#include "gen_renamed.h"
 #include "inspector/position/find.h"
+#include "vulkan/pass.h"
 
 struct entry {
     enum tree_kind kind;
@@ -240,26 +240,21 @@ static enum lap_status add_command(struct buffer_walk *b, uint32_t number, uint3
         return add_execution(b, number, args);
     position_count(&leaf.counts, work);
     count_in_scopes(b, &leaf.counts);
-    switch (command) {
-    case GEN_vkCmdBeginRenderPass: {
-        const VkRenderPassBeginInfo *info = ((const struct gen_args_vkCmdBeginRenderPass *)args)->pRenderPassBegin;
+    switch (lap_pass_step_of(command)) {
+    case LAP_PASS_BEGIN:
+    case LAP_PASS_BEGIN_RENDERING: {
+        const VkRenderPassBeginInfo *info = lap_pass_begin_info(command, args);
         return begin_scope(b, TREE_PASS, number, name, info ? gen_u64_VkRenderPass(info->renderPass) : 0);
     }
-    case GEN_vkCmdBeginRenderPass2: {
-        const VkRenderPassBeginInfo *info = ((const struct gen_args_vkCmdBeginRenderPass2 *)args)->pRenderPassBegin;
-        return begin_scope(b, TREE_PASS, number, name, info ? gen_u64_VkRenderPass(info->renderPass) : 0);
-    }
-    case GEN_vkCmdBeginRendering:
-        return begin_scope(b, TREE_PASS, number, name, 0);
-    case GEN_vkCmdEndRenderPass:
-    case GEN_vkCmdEndRenderPass2:
-    case GEN_vkCmdEndRendering:
-#ifdef VK_EXT_fragment_density_map_offset
-    case GEN_vkCmdEndRendering2EXT:
-#endif
+    case LAP_PASS_END:
+    case LAP_PASS_END_RENDERING:
         status = has_node ? add(b->w, leaf, &index) : LAP_OK;
         end_scope(b, TREE_PASS);
         return status;
+    default:
+        break;
+    }
+    switch (command) {
     case GEN_vkCmdBeginDebugUtilsLabelEXT: {
         const VkDebugUtilsLabelEXT *info = ((const struct gen_args_vkCmdBeginDebugUtilsLabelEXT *)args)->pLabelInfo;
         return begin_scope(b, TREE_LABEL, number, info ? info->pLabelName : NULL, 0);

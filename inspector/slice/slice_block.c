@@ -9,6 +9,7 @@
 #include "gen_reflect.h"
 #include "gen_renamed.h"
 #include "inspector/slice/slice_internal.h"
+#include "vulkan/pass.h"
 #include "vulkan/walk.h"
 
 /* ---- accesses ---- */
@@ -266,7 +267,7 @@ static void see_value(void *user, const struct lap_place *place, const struct la
 
 void slice_walk(struct slice *s, uint32_t command, const void *args, const struct gen_effect *effect)
 {
-    struct walking walking = {s, command == GEN_vkCmdBeginRenderPass || command == GEN_vkCmdBeginRenderPass2, effect};
+    struct walking walking = {s, lap_pass_step_of(command) == LAP_PASS_BEGIN, effect};
     const struct lap_visitor visitor = {.begin_struct = begin_struct, .value = see_value, .user = &walking};
 
     lap_walk_command(command, args, false, &visitor);
@@ -337,10 +338,7 @@ enum lap_status slice_visit_in_block(void *state, const struct trace_call *call)
     }
     if (effect->everything)
         slice_add_step(s, &s->doing, slice_step(SLICE_EVERYTHING, 0));
-    if (call->command == GEN_vkCmdBeginRenderPass)
-        begin_render_pass(s, ((const struct gen_args_vkCmdBeginRenderPass *)call->args)->pRenderPassBegin);
-    else if (call->command == GEN_vkCmdBeginRenderPass2)
-        begin_render_pass(s, ((const struct gen_args_vkCmdBeginRenderPass2 *)call->args)->pRenderPassBegin);
+    begin_render_pass(s, lap_pass_begin_info(call->command, call->args));
     replace_whole(s, call);
     slice_walk(s, call->command, call->args, effect);
     slice_see_suspended(s, call);

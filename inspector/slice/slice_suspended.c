@@ -3,8 +3,8 @@
  * Dynamic rendering that a command buffer suspends and another one of its submission resumes. All of it stays, or none:
  * a suspended rendering that is never resumed is invalid, and so is a barrier while one is suspended.
  */
-#include "gen_renamed.h"
 #include "inspector/slice/slice_internal.h"
+#include "vulkan/pass.h"
 
 /* ---- blocks ---- */
 
@@ -12,17 +12,14 @@ void slice_see_suspended(struct slice *s, const struct trace_call *call)
 {
     const VkRenderingInfo *info;
 
-    switch (call->command) {
-    case GEN_vkCmdBeginRendering:
+    switch (lap_pass_step_of(call->command)) {
+    case LAP_PASS_BEGIN_RENDERING:
         info = ((const struct gen_args_vkCmdBeginRendering *)call->args)->pRenderingInfo;
         if (info && info->flags & VK_RENDERING_RESUMING_BIT)
             slice_add_step(s, &s->doing, slice_step(SLICE_RESUME, 0));
         s->suspends = info && info->flags & VK_RENDERING_SUSPENDING_BIT ? call->index + 1 : 0;
         break;
-    case GEN_vkCmdEndRendering:
-#ifdef VK_EXT_fragment_density_map_offset
-    case GEN_vkCmdEndRendering2EXT:
-#endif
+    case LAP_PASS_END_RENDERING:
         if (s->suspends)
             slice_add_step(s, &s->doing, slice_step(SLICE_SUSPEND, s->suspends - 1));
         s->suspends = 0;

@@ -3,7 +3,7 @@
 
 #include "gen_decode.h"
 #include "gen_ids.h"
-#include "gen_renamed.h"
+#include "vulkan/pass.h"
 
 struct list {
     const struct bound *bound;
@@ -67,14 +67,6 @@ static void find_imageless(struct list *list, struct lap_arena *arena, const VkR
         list->views = copy;
         list->view_count = copy ? views->attachmentCount : 0;
     }
-}
-
-static const VkRenderPassBeginInfo *render_pass_begin(uint32_t command, const void *args)
-{
-    return command == GEN_vkCmdBeginRenderPass ? ((const struct gen_args_vkCmdBeginRenderPass *)args)->pRenderPassBegin
-           : command == GEN_vkCmdBeginRenderPass2
-               ? ((const struct gen_args_vkCmdBeginRenderPass2 *)args)->pRenderPassBegin
-               : NULL;
 }
 
 static void of_render_pass(struct list *list, struct lap_arena *arena, const VkRenderPassBeginInfo *info)
@@ -161,7 +153,7 @@ enum lap_status attachments_of(const struct bound *bound, struct lap_arena *aren
         return status;
     *out_begin = args;
     if (bound->pass.kind == BOUND_RENDER_PASS)
-        of_render_pass(&list, arena, render_pass_begin(*out_command, args->bytes));
+        of_render_pass(&list, arena, lap_pass_begin_info(*out_command, args->bytes));
     else if (*out_command == GEN_vkCmdBeginRendering &&
              ((const struct gen_args_vkCmdBeginRendering *)(const void *)args->bytes)->pRenderingInfo)
         of_rendering(&list, arena,

@@ -9,6 +9,7 @@
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "gen_renamed.h"
+#include "vulkan/pass.h"
 
 #define GRAPHICS_STAGES (VK_SHADER_STAGE_ALL_GRAPHICS | VK_SHADER_STAGE_TASK_BIT_EXT | VK_SHADER_STAGE_MESH_BIT_EXT)
 #define RAY_STAGES                                                                                                     \
@@ -789,33 +790,29 @@ enum lap_status bound_see(struct bound *b, const struct lap_block *at, uint32_t 
 
     if (b->facts->states.numbers[command])
         return set(b, at, command, args);
+    switch (lap_pass_step_of(command)) {
+    case LAP_PASS_BEGIN:
+        begin_pass(b, at, lap_pass_begin_info(command, args));
+        return LAP_OK;
+    case LAP_PASS_BEGIN_RENDERING:
+        begin_pass(b, at, NULL);
+        forget_rendering(b);
+        return LAP_OK;
+    case LAP_PASS_NEXT:
+        b->pass.subpass++;
+        return LAP_OK;
+    case LAP_PASS_END:
+    case LAP_PASS_END_RENDERING:
+        b->pass = (struct bound_pass){.kind = BOUND_NO_PASS};
+        return LAP_OK;
+    case LAP_PASS_NONE:
+        break;
+    }
     switch (command) {
     case GEN_vkBeginCommandBuffer:
         return begin_buffer(b, ((const struct gen_args_vkBeginCommandBuffer *)args)->pBeginInfo);
     case GEN_vkCmdExecuteCommands:
         clear_bindings(b);
-        return LAP_OK;
-    case GEN_vkCmdBeginRenderPass:
-        begin_pass(b, at, ((const struct gen_args_vkCmdBeginRenderPass *)args)->pRenderPassBegin);
-        return LAP_OK;
-    case GEN_vkCmdBeginRenderPass2:
-        begin_pass(b, at, ((const struct gen_args_vkCmdBeginRenderPass2 *)args)->pRenderPassBegin);
-        return LAP_OK;
-    case GEN_vkCmdBeginRendering:
-        begin_pass(b, at, NULL);
-        forget_rendering(b);
-        return LAP_OK;
-    case GEN_vkCmdNextSubpass:
-    case GEN_vkCmdNextSubpass2:
-        b->pass.subpass++;
-        return LAP_OK;
-    case GEN_vkCmdEndRenderPass:
-    case GEN_vkCmdEndRenderPass2:
-    case GEN_vkCmdEndRendering:
-#ifdef VK_EXT_fragment_density_map_offset
-    case GEN_vkCmdEndRendering2EXT:
-#endif
-        b->pass = (struct bound_pass){.kind = BOUND_NO_PASS};
         return LAP_OK;
     case GEN_vkCmdBeginQuery:
     case GEN_vkCmdBeginQueryIndexedEXT:

@@ -12,6 +12,7 @@
 #include "inspector/position/held.h"
 #include "inspector/state/submit_steps.h"
 #include "vulkan/chain.h"
+#include "vulkan/pass.h"
 #include "vulkan/texel/texels.h"
 
 #define ARENA_BYTES       ((size_t)1 << 30)
@@ -483,6 +484,16 @@ static enum lap_status visit_in_block(void *state, const struct trace_call *call
     struct image_layouts *l = state;
     enum lap_status status;
 
+    switch (lap_pass_step_of(call->command)) {
+    case LAP_PASS_BEGIN:
+        return begin_pass(l, call, lap_pass_begin_info(call->command, call->args));
+    case LAP_PASS_NEXT:
+        return next_subpass(l, call);
+    case LAP_PASS_END:
+        return end_pass(l, call);
+    default:
+        break;
+    }
     switch (call->command) {
     case GEN_vkCmdPipelineBarrier: {
         const struct gen_args_vkCmdPipelineBarrier *a = call->args;
@@ -504,16 +515,6 @@ static enum lap_status visit_in_block(void *state, const struct trace_call *call
     case GEN_vkBeginCommandBuffer:
         l->pass = NULL;
         return LAP_OK;
-    case GEN_vkCmdBeginRenderPass:
-        return begin_pass(l, call, ((const struct gen_args_vkCmdBeginRenderPass *)call->args)->pRenderPassBegin);
-    case GEN_vkCmdBeginRenderPass2:
-        return begin_pass(l, call, ((const struct gen_args_vkCmdBeginRenderPass2 *)call->args)->pRenderPassBegin);
-    case GEN_vkCmdNextSubpass:
-    case GEN_vkCmdNextSubpass2:
-        return next_subpass(l, call);
-    case GEN_vkCmdEndRenderPass:
-    case GEN_vkCmdEndRenderPass2:
-        return end_pass(l, call);
     default:
         return submit_steps_execute(&l->steps, call);
     }

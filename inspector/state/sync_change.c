@@ -3,8 +3,8 @@
 
 #include "gen_decode.h"
 #include "gen_ids.h"
-#include "gen_renamed.h"
 #include "vulkan/chain.h"
+#include "vulkan/pass.h"
 
 /* ---- views ---- */
 
@@ -33,40 +33,30 @@ static void begin(struct sync_views *views, const struct creation_facts *facts, 
 
 static void see_views(struct sync_views *views, const struct creation_facts *facts, const struct trace_call *call)
 {
-    const VkRenderPassBeginInfo *pass = NULL;
-
-    switch (call->command) {
-    case GEN_vkBeginCommandBuffer:
-        begin(views, facts, ((const struct gen_args_vkBeginCommandBuffer *)call->args)->pBeginInfo);
+    switch (lap_pass_step_of(call->command)) {
+    case LAP_PASS_BEGIN: {
+        const VkRenderPassBeginInfo *info = lap_pass_begin_info(call->command, call->args);
+        if (info)
+            enter(views, facts, gen_u64_VkRenderPass(info->renderPass), 0);
         break;
-    case GEN_vkCmdBeginRenderPass:
-        pass = ((const struct gen_args_vkCmdBeginRenderPass *)call->args)->pRenderPassBegin;
-        break;
-    case GEN_vkCmdBeginRenderPass2:
-        pass = ((const struct gen_args_vkCmdBeginRenderPass2 *)call->args)->pRenderPassBegin;
-        break;
-    case GEN_vkCmdNextSubpass:
-    case GEN_vkCmdNextSubpass2:
-        enter(views, facts, views->render_pass, views->subpass + 1);
-        break;
-    case GEN_vkCmdBeginRendering: {
+    }
+    case LAP_PASS_BEGIN_RENDERING: {
         const VkRenderingInfo *info = ((const struct gen_args_vkCmdBeginRendering *)call->args)->pRenderingInfo;
         *views = (struct sync_views){.mask = info ? info->viewMask : 0};
         break;
     }
-    case GEN_vkCmdEndRenderPass:
-    case GEN_vkCmdEndRenderPass2:
-    case GEN_vkCmdEndRendering:
-#ifdef VK_EXT_fragment_density_map_offset
-    case GEN_vkCmdEndRendering2EXT:
-#endif
+    case LAP_PASS_NEXT:
+        enter(views, facts, views->render_pass, views->subpass + 1);
+        break;
+    case LAP_PASS_END:
+    case LAP_PASS_END_RENDERING:
         *views = (struct sync_views){0};
         break;
-    default:
+    case LAP_PASS_NONE:
+        if (call->command == GEN_vkBeginCommandBuffer)
+            begin(views, facts, ((const struct gen_args_vkBeginCommandBuffer *)call->args)->pBeginInfo);
         break;
     }
-    if (pass)
-        enter(views, facts, gen_u64_VkRenderPass(pass->renderPass), 0);
 }
 
 /* ---- changes ---- */

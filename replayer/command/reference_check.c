@@ -15,6 +15,7 @@
 #include "replayer/sync/submission.h"
 #include "replayer/sync/wait.h"
 #include "vulkan/block.h"
+#include "vulkan/pass.h"
 
 #define ARENA_BYTES ((size_t)1 << 30)   /* the arguments of one command */
 #define KEPT_NAMES  ((size_t)1 << 22)   /* of all blocks: 64 MiB */
@@ -539,9 +540,8 @@ enum lap_status replay_reference_check_look(struct replay *r, uint32_t command, 
 {
     switch (command) {
     case GEN_vkCmdBeginRenderPass:
-        return look_at_pass(r, ((const struct gen_args_vkCmdBeginRenderPass *)raw)->pRenderPassBegin);
     case GEN_vkCmdBeginRenderPass2:
-        return look_at_pass(r, ((const struct gen_args_vkCmdBeginRenderPass2 *)raw)->pRenderPassBegin);
+        return look_at_pass(r, lap_pass_begin_info(command, raw));
     case GEN_vkCmdBeginRendering:
         return look_at_rendering(r, ((const struct gen_args_vkCmdBeginRendering *)raw)->pRenderingInfo);
     case GEN_vkCmdExecuteCommands:

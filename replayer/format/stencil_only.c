@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "replayer/format/stencil_only.h"
 
-#include "gen_renamed.h"
 #include "gen_replay.h"
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
@@ -9,6 +8,7 @@
 #include "replayer/format/format.h"
 #include "replayer/memory/resource.h"
 #include "vulkan/chain.h"
+#include "vulkan/pass.h"
 
 /* ---- images ---- */
 
@@ -303,6 +303,25 @@ static void inherit(struct replay *r, const struct replay_device *dev, VkCommand
 void replay_format_stencil_note(struct replay *r, const struct replay_device *dev, VkCommandBuffer commands,
                                 struct replay_format_depth_tests *tests, const void *args)
 {
+    switch (lap_pass_step_of(r->at.command)) {
+    case LAP_PASS_BEGIN:
+        enter_pass(r, dev, commands, tests, lap_pass_begin_info(r->at.command, args)->renderPass, 0);
+        return;
+    case LAP_PASS_BEGIN_RENDERING: {
+        const struct gen_args_vkCmdBeginRendering *a = args;
+        enter(dev, commands, tests, attachments_are_alone(a->pRenderingInfo));
+        return;
+    }
+    case LAP_PASS_NEXT:
+        enter_pass(r, dev, commands, tests, tests->pass, tests->subpass + 1);
+        return;
+    case LAP_PASS_END:
+    case LAP_PASS_END_RENDERING:
+        enter(dev, commands, tests, false);
+        return;
+    case LAP_PASS_NONE:
+        break;
+    }
     switch (r->at.command) {
     case GEN_vkBeginCommandBuffer: {
         const struct gen_args_vkBeginCommandBuffer *a = args;
@@ -310,33 +329,6 @@ void replay_format_stencil_note(struct replay *r, const struct replay_device *de
             inherit(r, dev, commands, tests, a->pBeginInfo->pInheritanceInfo);
         return;
     }
-    case GEN_vkCmdBeginRenderPass: {
-        const struct gen_args_vkCmdBeginRenderPass *a = args;
-        enter_pass(r, dev, commands, tests, a->pRenderPassBegin->renderPass, 0);
-        return;
-    }
-    case GEN_vkCmdBeginRenderPass2: {
-        const struct gen_args_vkCmdBeginRenderPass2 *a = args;
-        enter_pass(r, dev, commands, tests, a->pRenderPassBegin->renderPass, 0);
-        return;
-    }
-    case GEN_vkCmdNextSubpass:
-    case GEN_vkCmdNextSubpass2:
-        enter_pass(r, dev, commands, tests, tests->pass, tests->subpass + 1);
-        return;
-    case GEN_vkCmdBeginRendering: {
-        const struct gen_args_vkCmdBeginRendering *a = args;
-        enter(dev, commands, tests, attachments_are_alone(a->pRenderingInfo));
-        return;
-    }
-    case GEN_vkCmdEndRenderPass:
-    case GEN_vkCmdEndRenderPass2:
-    case GEN_vkCmdEndRendering:
-#ifdef VK_EXT_fragment_density_map_offset
-    case GEN_vkCmdEndRendering2EXT:
-#endif
-        enter(dev, commands, tests, false);
-        return;
     case GEN_vkCmdSetDepthTestEnable:
         tests->tests = ((const struct gen_args_vkCmdSetDepthTestEnable *)args)->depthTestEnable;
         break;

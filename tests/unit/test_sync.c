@@ -3,6 +3,7 @@
 #include "inspector/state/sync.h"
 
 #include "gen_decode.h"
+#include "inspector/state/sync_change.h"
 #include "tests/unit/sample_trace.h"
 
 #define PUT(s, command, ...)                                                                                           \
@@ -108,6 +109,35 @@ UNIT_TEST(payloads_that_are_shared_are_not_known)
         sync_destroy(sync);
         sample_finish(&s);
     }
+}
+
+/* No command that ends a pass leaves its views behind, whatever its version. */
+UNIT_TEST(a_query_behind_any_end_of_a_pass_counts_in_one_view)
+{
+    static const unsigned char nothing[GEN_ARGS_MAX_BYTES];
+    const VkRenderingInfo info = {.sType = VK_STRUCTURE_TYPE_RENDERING_INFO, .viewMask = 7};
+    const struct gen_args_vkCmdBeginRendering rendering = {.pRenderingInfo = &info};
+    const struct gen_args_vkCmdEndQuery query = {.queryPool = gen_VkQueryPool(1)};
+    const struct trace_call begins = {.command = GEN_vkCmdBeginRendering, .args = &rendering},
+                            asks = {.command = GEN_vkCmdEndQuery, .args = &query};
+    struct creation_facts facts;
+
+    creation_facts_init(&facts);
+    for (uint32_t i = 1; i < GEN_COMMAND_COUNT; i++) {
+        const struct trace_call ends = {.command = i, .args = nothing};
+        struct sync_views views = {0};
+        struct sync_change change;
+        if (strncmp(gen_command_names[i], "vkCmdEndRender", 14) != 0)
+            continue;
+        CHECK(!sync_change_of(&views, &facts, &begins, &change));
+        CHECK(sync_change_of(&views, &facts, &asks, &change));
+        CHECK_EQ_INT(change.count, 3);
+        CHECK(!sync_change_of(&views, &facts, &ends, &change));
+        CHECK(sync_change_of(&views, &facts, &asks, &change));
+        if (change.count != 1)
+            UNIT_FAIL("%s leaves %u views behind", gen_command_names[i], (unsigned)change.count);
+    }
+    creation_facts_finish(&facts);
 }
 
 UNIT_MAIN();
