@@ -4,7 +4,7 @@
  * may be the program's only knowledge that it was complete. */
 #include <stdlib.h>
 
-#include "inspector/slice/slice_internal.h"
+#include "inspector/slice/slice_solve.h"
 
 struct asked {         /* [object] */
     uint32_t left_out; /* the last command buffer that changes it, if that does not stay; else 0 */
@@ -12,26 +12,26 @@ struct asked {         /* [object] */
     bool stays;        /* some command buffer that changes it does */
 };
 
-static bool is_asked_for(const struct slice *s, uint32_t object)
+static bool is_asked_for(const struct slice_facts *f, uint32_t object)
 {
-    return s->objects[object].type == GEN_HANDLE_VkQueryPool || s->objects[object].type == GEN_HANDLE_VkEvent;
+    return f->objects[object].type == GEN_HANDLE_VkQueryPool || f->objects[object].type == GEN_HANDLE_VkEvent;
 }
 
-static void see_submit(struct slice *s, struct asked *asked, uint32_t ticket)
+static void see_submit(struct slice_solution *s, struct asked *asked, uint32_t ticket)
 {
-    const struct slice_packet *p = &s->packets[ticket];
+    const struct slice_facts *f = s->facts;
+    const struct slice_packet *p = &f->packets[ticket];
 
     for (uint32_t i = 0; i < p->steps.count; i++) {
-        const uint32_t block = (uint32_t)slice_step_number(s->steps.at[p->steps.from + i]);
+        const uint32_t block = slice_block_at(f, p->steps, i);
         size_t count;
-        const uint64_t *steps = slice_expand(s, block, &count);
+        const uint64_t *steps = slice_expand(f, s->expansion, block, &count);
         for (size_t k = 0; k < count; k++) {
             const uint32_t object = (uint32_t)slice_step_number(steps[k]);
             if ((slice_step_kind(steps[k]) != SLICE_CHANGE && slice_step_kind(steps[k]) != SLICE_REPLACE) ||
-                !is_asked_for(s, object))
+                !is_asked_for(f, object))
                 continue;
-            asked[object].left_out =
-                p->kept && (slice_splits(s) ? s->packets[block].early : s->packets[block].whole) ? 0 : block;
+            asked[object].left_out = s->packets[ticket].kept && slice_is_played(s, block) ? 0 : block;
             asked[object].submit = ticket;
             asked[object].stays |= !asked[object].left_out;
         }
@@ -39,50 +39,53 @@ static void see_submit(struct slice *s, struct asked *asked, uint32_t ticket)
 }
 
 /* Calls visit for each object that a call before the part asks for. */
-static void go_over(struct slice *s,
-                    void (*visit)(struct slice *s, struct slice_packet *packet, const struct asked *asked))
+static void go_over(struct slice_solution *s,
+                    void (*visit)(struct slice_solution *s, uint32_t ticket, const struct asked *asked))
 {
-    struct asked *asked = calloc(s->object_count, sizeof *asked);
+    const struct slice_facts *f = s->facts;
+    struct asked *asked = calloc(f->object_count, sizeof *asked);
 
     if (!asked) {
-        slice_fail(s, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+        slice_no_memory(f);
         return;
     }
-    for (uint32_t i = 1; i < s->packet_count && i < s->first && s->status == LAP_OK; i++) {
-        struct slice_packet *p = &s->packets[i];
+    for (uint32_t i = 1; i < f->packet_count && i < f->first && *f->status == LAP_OK; i++) {
+        const struct slice_packet *p = &f->packets[i];
         if (p->kind == SLICE_SUBMIT)
             see_submit(s, asked, i);
         for (uint32_t k = 0; p->kind == SLICE_ASKS && k < p->names.count; k++)
-            if (is_asked_for(s, s->ids.at[p->names.from + k]))
-                visit(s, p, &asked[s->ids.at[p->names.from + k]]);
+            if (is_asked_for(f, f->ids.at[p->names.from + k]))
+                visit(s, i, &asked[f->ids.at[p->names.from + k]]);
     }
     free(asked);
 }
 
-static void settle(struct slice *s, struct slice_packet *packet, const struct asked *asked)
+static void settle(struct slice_solution *s, uint32_t ticket, const struct asked *asked)
 {
-    (void)packet;
+    (void)ticket;
     if (!asked->left_out || !asked->stays)
         return;
     slice_keep_packet(s, asked->submit);
     slice_keep_block(s, asked->left_out);
 }
 
-static void keep(struct slice *s, struct slice_packet *packet, const struct asked *asked)
+static void keep(struct slice_solution *s, uint32_t ticket, const struct asked *asked)
 {
+    const struct slice_facts *f = s->facts;
+    struct slice_run names = f->packets[ticket].names;
     bool all = !asked->left_out;
 
-    for (uint32_t i = 0; i < packet->names.count; i++)
-        all &= s->objects[s->ids.at[packet->names.from + i]].needed;
-    packet->kept |= all;
+    for (uint32_t i = 0; i < names.count; i++)
+        all &= s->objects[f->ids.at[names.from + i]].needed;
+    s->packets[ticket].kept |= all;
 }
 
-void slice_settle_asked(struct slice *s)
+void slice_settle_asked(struct slice_solution *s)
 {
     go_over(s, settle);
 }
 
-void slice_keep_asked(struct slice *s)
+void slice_keep_asked(struct slice_solution *s)
 {
     go_over(s, keep);
 }

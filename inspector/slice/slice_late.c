@@ -7,31 +7,81 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "inspector/slice/slice_internal.h"
+#include "inspector/slice/slice_see.h"
 
 #define MOST_ROUNDS 100u
 
-static void no_memory(struct slice *s)
+/* ---- events ---- */
+
+static void add_event(struct slice_facts *f, enum slice_step kind, VkEvent event)
 {
-    slice_fail(s, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+    if (event)
+        slice_add_step(f, &f->now.doing,
+                       slice_step(kind, slice_object_of(f, GEN_HANDLE_VkEvent, gen_u64_VkEvent(event))));
 }
 
-void slice_go_over_events(struct slice_event *events, const uint64_t *steps, size_t count, bool host)
+static void add_waits(struct slice_facts *f, uint32_t count, const VkEvent *events)
+{
+    for (uint32_t i = 0; events && i < count; i++)
+        add_event(f, SLICE_EVENT_WAIT, events[i]);
+}
+
+void slice_see_events(struct slice_facts *f, uint32_t command, const void *args)
+{
+    switch (command) {
+    case GEN_vkSetEvent:
+        add_event(f, SLICE_EVENT_SET, ((const struct gen_args_vkSetEvent *)args)->event);
+        break;
+    case GEN_vkResetEvent:
+        add_event(f, SLICE_EVENT_RESET, ((const struct gen_args_vkResetEvent *)args)->event);
+        break;
+    case GEN_vkCmdSetEvent:
+        add_event(f, SLICE_EVENT_SET, ((const struct gen_args_vkCmdSetEvent *)args)->event);
+        break;
+    case GEN_vkCmdSetEvent2:
+        add_event(f, SLICE_EVENT_SET, ((const struct gen_args_vkCmdSetEvent2 *)args)->event);
+        break;
+    case GEN_vkCmdResetEvent:
+        add_event(f, SLICE_EVENT_RESET, ((const struct gen_args_vkCmdResetEvent *)args)->event);
+        break;
+    case GEN_vkCmdResetEvent2:
+        add_event(f, SLICE_EVENT_RESET, ((const struct gen_args_vkCmdResetEvent2 *)args)->event);
+        break;
+    case GEN_vkCmdWaitEvents:
+        add_waits(f, ((const struct gen_args_vkCmdWaitEvents *)args)->eventCount,
+                  ((const struct gen_args_vkCmdWaitEvents *)args)->pEvents);
+        break;
+    case GEN_vkCmdWaitEvents2:
+        add_waits(f, ((const struct gen_args_vkCmdWaitEvents2 *)args)->eventCount,
+                  ((const struct gen_args_vkCmdWaitEvents2 *)args)->pEvents);
+        break;
+    default:
+        break;
+    }
+}
+
+struct event { /* its state behind the packets so far */
+    bool set;
+    bool waited;       /* waited for, before it is set: the wait ends when the host sets it */
+    bool set_by_waits; /* the state after the work behind the wait */
+};
+
+static void go_over(struct event *events, const uint64_t *steps, size_t count, bool host)
 {
     for (size_t i = 0; i < count; i++) {
         enum slice_step kind = slice_step_kind(steps[i]);
-        struct slice_event *event;
+        struct event *event;
         if (kind != SLICE_EVENT_SET && kind != SLICE_EVENT_RESET && kind != SLICE_EVENT_WAIT)
             continue;
         event = &events[slice_step_number(steps[i])];
         if (kind == SLICE_EVENT_WAIT && !event->set && !event->waited)
-            *event = (struct slice_event){.waited = true, .set_by_waits = true};
+            *event = (struct event){.waited = true, .set_by_waits = true};
         if (kind == SLICE_EVENT_WAIT)
             continue;
         if (event->waited && !host)
             event->set_by_waits = kind == SLICE_EVENT_SET;
         else if (event->waited && kind == SLICE_EVENT_SET)
-            *event = (struct slice_event){.set = event->set_by_waits};
+            *event = (struct event){.set = event->set_by_waits};
         else
             event->set = kind == SLICE_EVENT_SET;
     }
@@ -39,11 +89,11 @@ void slice_go_over_events(struct slice_event *events, const uint64_t *steps, siz
 
 /* ---- the places where it goes on ---- */
 
-static bool goes_on(struct slice *s, uint32_t packet, uint32_t end)
+static bool goes_on(struct slice_facts *f, uint32_t packet, uint32_t end)
 {
-    if (end <= packet || end <= s->packets[packet].end)
+    if (end <= packet || end <= f->packets[packet].end)
         return false;
-    s->packets[packet].end = end;
+    f->packets[packet].end = end;
     return true;
 }
 
@@ -56,7 +106,7 @@ struct waits {
     size_t count, capacity;
 };
 
-static void note_waits(struct slice *s, struct waits *waits, const struct slice_event *events, uint32_t submit,
+static void note_waits(struct slice_facts *f, struct waits *waits, const struct event *events, uint32_t submit,
                        const uint64_t *steps, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -67,7 +117,7 @@ static void note_waits(struct slice *s, struct waits *waits, const struct slice_
         if (*first && waits->at[*first - 1].submit == submit)
             continue;
         if (!lap_array_grow(&waits->at, sizeof *waits->at, &waits->capacity, waits->count + 1)) {
-            no_memory(s);
+            slice_no_memory(f);
             return;
         }
         waits->at[waits->count++] = (struct waiting){submit, *first};
@@ -76,58 +126,69 @@ static void note_waits(struct slice *s, struct waits *waits, const struct slice_
 }
 
 /* By the host, which may set one. */
-static void end_waits(struct slice *s, struct waits *waits, uint32_t packet, const uint64_t *steps, size_t count)
+static void end_waits(struct slice_facts *f, struct waits *waits, uint32_t packet, const uint64_t *steps, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t *first;
         if (slice_step_kind(steps[i]) != SLICE_EVENT_SET)
             continue;
         for (first = &waits->first[slice_step_number(steps[i])]; *first; *first = waits->at[*first - 1].next)
-            (void)goes_on(s, waits->at[*first - 1].submit, packet);
+            (void)goes_on(f, waits->at[*first - 1].submit, packet);
     }
 }
 
-static void go_over_events(struct slice *s, struct waits *waits, struct slice_event *events)
+static void go_over_events(struct slice_facts *f, struct slice_expansion *e, struct waits *waits, struct event *events)
 {
-    for (uint32_t i = 1; i < s->packet_count && s->status == LAP_OK; i++) {
-        const struct slice_run run = s->packets[i].steps;
-        if (s->packets[i].kind == SLICE_STAYS) {
-            end_waits(s, waits, i, s->steps.at + run.from, run.count);
-            slice_go_over_events(events, s->steps.at + run.from, run.count, true);
+    for (uint32_t i = 1; i < f->packet_count && *f->status == LAP_OK; i++) {
+        const struct slice_run run = f->packets[i].steps;
+        if (f->packets[i].kind == SLICE_STAYS) {
+            end_waits(f, waits, i, f->steps.at + run.from, run.count);
+            go_over(events, f->steps.at + run.from, run.count, true);
         }
-        for (uint32_t k = 0; s->packets[i].kind == SLICE_SUBMIT && k < run.count; k++) {
+        for (uint32_t k = 0; f->packets[i].kind == SLICE_SUBMIT && k < run.count; k++) {
             size_t count;
-            const uint64_t *steps = slice_expand(s, (uint32_t)slice_step_number(s->steps.at[run.from + k]), &count);
-            slice_go_over_events(events, steps, count, false);
-            note_waits(s, waits, events, i, steps, count);
+            const uint64_t *steps = slice_expand(f, e, slice_block_at(f, run, k), &count);
+            go_over(events, steps, count, false);
+            note_waits(f, waits, events, i, steps, count);
         }
     }
+}
+
+/* Of a part that ends with a command. */
+static void check_events(const struct slice_facts *f, const struct event *events)
+{
+    for (size_t i = 1; i < f->object_count; i++)
+        if (events[i].waited) {
+            slice_fail(f, lap_fail(LAP_ERROR_UNSUPPORTED, "work waits for an event that is set behind the command, "
+                                                          "which would not be there"));
+            return;
+        }
 }
 
 /* last: [object]: of a semaphore the packet that signals it; of a queue where its work goes on. */
-static bool go_over_syncs(struct slice *s, uint32_t *last, const struct slice_sync *raises, size_t raise_count)
+static bool go_over_syncs(struct slice_facts *f, uint32_t *last, const struct slice_sync *raises, size_t raise_count)
 {
     bool changed = false;
 
-    for (size_t i = 0; i < s->sync_count; i++) {
-        const struct slice_sync *sync = &s->syncs[i];
+    for (size_t i = 0; i < f->order.sync_count; i++) {
+        const struct slice_sync *sync = &f->order.syncs[i];
         uint32_t *of_object = &last[sync->object], signal;
         switch ((enum slice_sync_kind)sync->kind) {
         case SLICE_SYNC_GIVE:
             *of_object = sync->packet;
             break;
         case SLICE_SYNC_CONSUME:
-            changed |= goes_on(s, sync->packet, s->packets[*of_object].end);
+            changed |= goes_on(f, sync->packet, f->packets[*of_object].end);
             break;
         case SLICE_SYNC_REACH:
             signal = slice_first_with(raises, raise_count, sync->object, sync->value);
-            changed |= goes_on(s, sync->packet, signal);
-            changed |= goes_on(s, sync->packet, s->packets[signal].end);
+            changed |= goes_on(f, sync->packet, signal);
+            changed |= goes_on(f, sync->packet, f->packets[signal].end);
             break;
         case SLICE_SYNC_WORK:
-            changed |= goes_on(s, sync->packet, *of_object);
-            if (s->packets[sync->packet].end > *of_object)
-                *of_object = s->packets[sync->packet].end;
+            changed |= goes_on(f, sync->packet, *of_object);
+            if (f->packets[sync->packet].end > *of_object)
+                *of_object = f->packets[sync->packet].end;
             break;
         default:
             break;
@@ -145,42 +206,44 @@ static int compare_ends(const void *a, const void *b)
     return x->submit < y->submit ? -1 : x->submit > y->submit;
 }
 
-static void list(struct slice *s)
+static void list(struct slice_facts *f)
 {
     size_t capacity = 0;
 
-    for (uint32_t i = 1; i < s->packet_count && i < s->first; i++) {
-        if (s->packets[i].kind != SLICE_SUBMIT || !s->packets[i].end)
+    for (uint32_t i = 1; i < f->packet_count && i < f->first; i++) {
+        if (f->packets[i].kind != SLICE_SUBMIT || !f->packets[i].end)
             continue;
-        if (!lap_array_grow(&s->late, sizeof *s->late, &capacity, s->late_count + 1)) {
-            no_memory(s);
+        if (!lap_array_grow(&f->order.late, sizeof *f->order.late, &capacity, f->order.late_count + 1)) {
+            slice_no_memory(f);
             return;
         }
-        s->late[s->late_count++] = (struct slice_late){s->packets[i].end, i};
+        f->order.late[f->order.late_count++] = (struct slice_late){f->packets[i].end, i};
     }
-    if (s->late_count)
-        qsort(s->late, s->late_count, sizeof *s->late, compare_ends);
+    if (f->order.late_count)
+        qsort(f->order.late, f->order.late_count, sizeof *f->order.late, compare_ends);
 }
 
-void slice_find_late(struct slice *s)
+void slice_find_late(struct slice_facts *f, struct slice_expansion *e)
 {
-    struct waits waits = {.first = calloc(s->object_count, sizeof *waits.first)};
-    struct slice_event *events = calloc(s->object_count, sizeof *events);
-    uint32_t *last = calloc(s->object_count, sizeof *last);
+    struct waits waits = {.first = calloc(f->object_count, sizeof *waits.first)};
+    struct event *events = calloc(f->object_count, sizeof *events);
+    uint32_t *last = calloc(f->object_count, sizeof *last);
     size_t raise_count;
-    struct slice_sync *raises = slice_sync_of_kind(s, SLICE_SYNC_RAISE, &raise_count);
+    struct slice_sync *raises = slice_sync_of_kind(f, SLICE_SYNC_RAISE, &raise_count);
     bool changed = true;
 
     if (!waits.first || !events || !last)
-        no_memory(s);
-    if (s->status == LAP_OK)
-        go_over_events(s, &waits, events);
-    for (unsigned round = 0; s->status == LAP_OK && changed && round < MOST_ROUNDS; round++) {
-        memset(last, 0, s->object_count * sizeof *last);
-        changed = go_over_syncs(s, last, raises, raise_count);
+        slice_no_memory(f);
+    if (*f->status == LAP_OK)
+        go_over_events(f, e, &waits, events);
+    if (*f->status == LAP_OK && f->draw.at)
+        check_events(f, events);
+    for (unsigned round = 0; *f->status == LAP_OK && changed && round < MOST_ROUNDS; round++) {
+        memset(last, 0, f->object_count * sizeof *last);
+        changed = go_over_syncs(f, last, raises, raise_count);
     }
-    if (s->status == LAP_OK)
-        list(s);
+    if (*f->status == LAP_OK)
+        list(f);
     free(waits.first);
     free(waits.at);
     free(events);

@@ -7,94 +7,113 @@
 #include "base/array.h"
 #include "gen_decode.h"
 #include "gen_reflect.h"
-#include "inspector/slice/slice_internal.h"
+#include "inspector/slice/slice_see.h"
 #include "vulkan/chain.h"
 #include "vulkan/texel/texels.h"
 
 #define MOST_HOLES (1u << 20)
 #define MOST_MADE  16u /* average number of objects of a type per packet */
 
-static void no_memory(struct slice *s)
-{
-    slice_fail(s, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
-}
-
 /* ---- objects ---- */
 
-uint32_t slice_new_object(struct slice *s, uint32_t type)
+uint32_t slice_new_object(struct slice_facts *f, uint32_t type)
 {
-    if (s->object_count >= UINT32_MAX / 2 ||
-        !lap_array_grow(&s->objects, sizeof *s->objects, &s->object_capacity, s->object_count + 1)) {
-        no_memory(s);
+    if (f->object_count >= UINT32_MAX / 2 ||
+        !lap_array_grow(&f->objects, sizeof *f->objects, &f->object_capacity, f->object_count + 1)) {
+        slice_no_memory(f);
         return 0;
     }
-    s->objects[s->object_count] = (struct slice_object){.type = (uint16_t)type, .same_as = (uint32_t)s->object_count};
-    s->objects[s->object_count].addresses = gen_handle_addresses[type];
+    f->objects[f->object_count] = (struct slice_object){.type = (uint16_t)type, .same_as = (uint32_t)f->object_count};
+    f->objects[f->object_count].addresses = gen_handle_addresses[type];
     if (gen_handle_contents[type] == GEN_CONTENTS_HELD) {
-        s->objects[s->object_count].contents = (struct slice_run){s->ids.count, 1};
-        if (!slice_add_id(s, &s->ids, (uint32_t)s->object_count))
+        f->objects[f->object_count].contents = (struct slice_run){f->ids.count, 1};
+        if (!slice_add_id(f, &f->ids, (uint32_t)f->object_count))
             return 0;
     }
-    return (uint32_t)s->object_count++;
+    return (uint32_t)f->object_count++;
 }
 
-uint32_t slice_object_of(struct slice *s, uint32_t type, uint64_t index)
+uint32_t slice_object_of(struct slice_facts *f, uint32_t type, uint64_t index)
 {
     size_t before;
 
-    if (type >= GEN_HANDLE_COUNT || !index || s->status != LAP_OK)
+    if (type >= GEN_HANDLE_COUNT || !index || *f->status != LAP_OK)
         return 0;
-    before = s->numbers[type].capacity;
-    if (index > MOST_HOLES + MOST_MADE * (uint64_t)s->packet_count) {
-        slice_fail(s, lap_fail(LAP_ERROR_LIMIT, "there is no room for %s %" PRIu64, gen_handle_names[type], index));
-        return 0;
-    }
-    if (!lap_array_grow(&s->numbers[type].at, sizeof(uint32_t), &s->numbers[type].capacity, (size_t)index + 1)) {
-        no_memory(s);
+    before = f->numbers[type].capacity;
+    if (index > MOST_HOLES + MOST_MADE * (uint64_t)f->packet_count) {
+        slice_fail(f, lap_fail(LAP_ERROR_LIMIT, "there is no room for %s %" PRIu64, gen_handle_names[type], index));
         return 0;
     }
-    memset(s->numbers[type].at + before, 0, (s->numbers[type].capacity - before) * sizeof(uint32_t));
-    if (!s->numbers[type].at[index] && (s->numbers[type].at[index] = slice_new_object(s, type)))
-        s->objects[s->numbers[type].at[index]].index = index;
-    return s->numbers[type].at[index];
+    if (!lap_array_grow(&f->numbers[type].at, sizeof(uint32_t), &f->numbers[type].capacity, (size_t)index + 1)) {
+        slice_no_memory(f);
+        return 0;
+    }
+    memset(f->numbers[type].at + before, 0, (f->numbers[type].capacity - before) * sizeof(uint32_t));
+    if (!f->numbers[type].at[index] && (f->numbers[type].at[index] = slice_new_object(f, type)))
+        f->objects[f->numbers[type].at[index]].index = index;
+    return f->numbers[type].at[index];
 }
 
-uint32_t slice_root(struct slice *s, uint32_t object)
+/* While more may join: of a tree. */
+static uint32_t root_of(struct slice_facts *f, uint32_t object)
 {
-    while (s->objects[object].same_as != object) {
-        s->objects[object].same_as = s->objects[s->objects[object].same_as].same_as;
-        object = s->objects[object].same_as;
+    while (f->objects[object].same_as != object) {
+        f->objects[object].same_as = f->objects[f->objects[object].same_as].same_as;
+        object = f->objects[object].same_as;
     }
     return object;
 }
 
-void slice_join(struct slice *s, uint32_t a, uint32_t b)
+void slice_join(struct slice_facts *f, uint32_t a, uint32_t b)
 {
-    uint32_t x = slice_root(s, a), y = slice_root(s, b);
+    uint32_t x = root_of(f, a), y = root_of(f, b);
 
     if (x != y)
-        s->objects[y].same_as = x;
-    s->objects[x].shared = true;
+        f->objects[y].same_as = x;
+    f->objects[x].shared = true;
 }
 
-void slice_note_contents(struct slice *s, uint32_t object, struct slice_run names)
+uint32_t *slice_seen_of(struct slice_facts *f, uint32_t object)
 {
-    struct slice_run found = {s->ids.count, 0};
+    size_t before = f->now.seen_capacity;
 
-    if (s->objects[object].contents.count || gen_handle_contents[s->objects[object].type] == GEN_CONTENTS_NONE)
+    if (!lap_array_grow(&f->now.seen, sizeof *f->now.seen, &f->now.seen_capacity, f->object_count)) {
+        slice_no_memory(f);
+        return NULL;
+    }
+    memset(f->now.seen + before, 0, (f->now.seen_capacity - before) * sizeof *f->now.seen);
+    return &f->now.seen[object];
+}
+
+/* False: it was seen in this packet or block. */
+static bool see_once(struct slice_facts *f, uint32_t object)
+{
+    uint32_t *seen = slice_seen_of(f, object);
+
+    if (!seen || *seen / 2 == f->now.seen_number)
+        return false;
+    *seen = f->now.seen_number * 2;
+    return true;
+}
+
+void slice_note_contents(struct slice_facts *f, uint32_t object, struct slice_run names)
+{
+    struct slice_run found = {f->ids.count, 0};
+
+    if (f->objects[object].contents.count || gen_handle_contents[f->objects[object].type] == GEN_CONTENTS_NONE)
         return;
-    s->seen_now++;
+    f->now.seen_number++;
     for (uint32_t i = 0; i < names.count; i++) {
-        const struct slice_object *named = &s->objects[s->ids.at[names.from + i]];
+        const struct slice_object *named = &f->objects[f->ids.at[names.from + i]];
         struct slice_run contents = named->contents;
-        s->objects[object].addresses |= named->addresses;
+        f->objects[object].addresses |= named->addresses;
         for (uint32_t k = 0; k < contents.count; k++) {
-            uint32_t id = s->ids.at[contents.from + k];
-            if (slice_see_once(s, id) && slice_add_id(s, &s->ids, id))
+            uint32_t id = f->ids.at[contents.from + k];
+            if (see_once(f, id) && slice_add_id(f, &f->ids, id))
                 found.count++;
         }
     }
-    s->objects[object].contents = found;
+    f->objects[object].contents = found;
 }
 
 /* ---- data of creations ---- */
@@ -106,9 +125,9 @@ static uint32_t aspects_of(VkFormat format)
     return aspects ? aspects : VK_IMAGE_ASPECT_COLOR_BIT;
 }
 
-static void see_image(struct slice *s, const VkImageCreateInfo *info, uint32_t object)
+static void see_image(struct slice_facts *f, const VkImageCreateInfo *info, uint32_t object)
 {
-    struct slice_object *o = &s->objects[object];
+    struct slice_object *o = &f->objects[object];
 
     if (!info)
         return;
@@ -127,48 +146,48 @@ static void see_image(struct slice *s, const VkImageCreateInfo *info, uint32_t o
      0x02000000u /* EXECUTION_GRAPH_SCRATCH */ | 0x80000000u /* PREPROCESS */)
 #define OPAQUE_BUFFERS (VK_BUFFER_CREATE_SPARSE_BINDING_BIT | VK_BUFFER_CREATE_PROTECTED_BIT)
 
-static void see_buffer(struct slice *s, const VkBufferCreateInfo *info, uint32_t object)
+static void see_buffer(struct slice_facts *f, const VkBufferCreateInfo *info, uint32_t object)
 {
     uint64_t usage;
 
     if (!info)
         return;
     usage = lap_chain_buffer_usage(info);
-    s->objects[object].bytes = info->size;
-    s->objects[object].opaque = usage & OPAQUE_USAGE || info->flags & OPAQUE_BUFFERS;
+    f->objects[object].bytes = info->size;
+    f->objects[object].opaque = usage & OPAQUE_USAGE || info->flags & OPAQUE_BUFFERS;
     if (usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) {
-        slice_join(s, object, 0);
-        (void)slice_add_id(s, &s->addressed, object);
+        slice_join(f, object, 0);
+        (void)slice_add_id(f, &f->addressed, object);
     }
 }
 
-static void see_query_pool(struct slice *s, const VkQueryPoolCreateInfo *info, uint32_t object)
+static void see_query_pool(struct slice_facts *f, const VkQueryPoolCreateInfo *info, uint32_t object)
 {
-    if (!info || s->objects[object].bytes)
+    if (!info || f->objects[object].bytes)
         return;
-    s->objects[object].bytes = info->queryCount;
-    s->objects[object].queries = (uint32_t)info->queryType;
+    f->objects[object].bytes = info->queryCount;
+    f->objects[object].queries = (uint32_t)info->queryType;
 }
 
-static void see_semaphore(struct slice *s, const VkSemaphoreCreateInfo *info, uint32_t object)
+static void see_semaphore(struct slice_facts *f, const VkSemaphoreCreateInfo *info, uint32_t object)
 {
     for (const VkBaseInStructure *c = info ? info->pNext : NULL; c; c = c->pNext)
         if (c->sType == VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO) {
             const VkSemaphoreTypeCreateInfo *type = (const void *)c;
-            s->objects[object].timeline = type->semaphoreType == VK_SEMAPHORE_TYPE_TIMELINE;
-            s->objects[object].bytes = type->initialValue;
+            f->objects[object].timeline = type->semaphoreType == VK_SEMAPHORE_TYPE_TIMELINE;
+            f->objects[object].bytes = type->initialValue;
         }
 }
 
-static void see_view(struct slice *s, const VkImageViewCreateInfo *info, uint32_t object)
+static void see_view(struct slice_facts *f, const VkImageViewCreateInfo *info, uint32_t object)
 {
     const struct slice_object *image;
     uint32_t of;
 
-    if (!info || !info->image || !(of = slice_object_of(s, GEN_HANDLE_VkImage, gen_u64_VkImage(info->image))))
+    if (!info || !info->image || !(of = slice_object_of(f, GEN_HANDLE_VkImage, gen_u64_VkImage(info->image))))
         return;
-    image = &s->objects[of];
-    s->objects[object].full =
+    image = &f->objects[of];
+    f->objects[object].full =
         image->mips && info->subresourceRange.baseMipLevel == 0 && info->subresourceRange.baseArrayLayer == 0 &&
         (info->subresourceRange.levelCount == VK_REMAINING_MIP_LEVELS ||
          info->subresourceRange.levelCount >= image->mips) &&
@@ -177,107 +196,107 @@ static void see_view(struct slice *s, const VkImageViewCreateInfo *info, uint32_
         (image->aspects & ~info->subresourceRange.aspectMask) == 0 && info->viewType != VK_IMAGE_VIEW_TYPE_3D;
 }
 
-static void see_framebuffer(struct slice *s, const VkFramebufferCreateInfo *info, uint32_t object)
+static void see_framebuffer(struct slice_facts *f, const VkFramebufferCreateInfo *info, uint32_t object)
 {
-    uint64_t from = s->ids.count;
+    uint64_t from = f->ids.count;
 
     for (uint32_t i = 0; info && info->pAttachments && i < info->attachmentCount; i++)
-        if (!slice_add_id(s, &s->ids,
-                          slice_object_of(s, GEN_HANDLE_VkImageView, gen_u64_VkImageView(info->pAttachments[i]))))
+        if (!slice_add_id(f, &f->ids,
+                          slice_object_of(f, GEN_HANDLE_VkImageView, gen_u64_VkImageView(info->pAttachments[i]))))
             return;
-    s->objects[object].refs = (struct slice_run){from, (uint32_t)(s->ids.count - from)};
+    f->objects[object].refs = (struct slice_run){from, (uint32_t)(f->ids.count - from)};
 }
 
-static void see_render_pass(struct slice *s, const VkRenderPassCreateInfo *info, uint32_t object)
+static void see_render_pass(struct slice_facts *f, const VkRenderPassCreateInfo *info, uint32_t object)
 {
     for (uint32_t i = 0; info && info->pAttachments && i < info->attachmentCount && i < 32; i++)
         if (info->pAttachments[i].initialLayout == VK_IMAGE_LAYOUT_UNDEFINED)
-            s->objects[object].discards |= 1u << i;
+            f->objects[object].discards |= 1u << i;
 }
 
-static void see_render_pass2(struct slice *s, const VkRenderPassCreateInfo2 *info, uint32_t object)
+static void see_render_pass2(struct slice_facts *f, const VkRenderPassCreateInfo2 *info, uint32_t object)
 {
     for (uint32_t i = 0; info && info->pAttachments && i < info->attachmentCount && i < 32; i++)
         if (info->pAttachments[i].initialLayout == VK_IMAGE_LAYOUT_UNDEFINED && !info->pAttachments[i].pNext)
-            s->objects[object].discards |= 1u << i;
+            f->objects[object].discards |= 1u << i;
 }
 
-static void see_swapchain(struct slice *s, const VkSwapchainCreateInfoKHR *info, uint32_t object)
+static void see_swapchain(struct slice_facts *f, const VkSwapchainCreateInfoKHR *info, uint32_t object)
 {
     if (info)
-        s->objects[object].layers = info->imageArrayLayers;
-    s->objects[object].refs = (struct slice_run){0, 0};
+        f->objects[object].layers = info->imageArrayLayers;
+    f->objects[object].refs = (struct slice_run){0, 0};
 }
 
-static void see_swapchain_images(struct slice *s, const struct gen_args_vkGetSwapchainImagesKHR *a)
+static void see_swapchain_images(struct slice_facts *f, const struct gen_args_vkGetSwapchainImagesKHR *a)
 {
-    uint32_t swapchain = slice_object_of(s, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(a->swapchain));
-    uint64_t from = s->ids.count;
+    uint32_t swapchain = slice_object_of(f, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(a->swapchain));
+    uint64_t from = f->ids.count;
 
     for (uint32_t i = 0; swapchain && a->pSwapchainImages && a->pSwapchainImageCount && i < *a->pSwapchainImageCount;
          i++) {
-        uint32_t image = slice_object_of(s, GEN_HANDLE_VkImage, gen_u64_VkImage(a->pSwapchainImages[i]));
-        if (!image || !slice_add_id(s, &s->ids, image))
+        uint32_t image = slice_object_of(f, GEN_HANDLE_VkImage, gen_u64_VkImage(a->pSwapchainImages[i]));
+        if (!image || !slice_add_id(f, &f->ids, image))
             return;
-        s->objects[image].mips = 1;
-        s->objects[image].layers = s->objects[swapchain].layers;
-        s->objects[image].aspects = VK_IMAGE_ASPECT_COLOR_BIT;
-        s->objects[image].placed = s->objects[image].presented = true; /* a replay has an image of its own */
+        f->objects[image].mips = 1;
+        f->objects[image].layers = f->objects[swapchain].layers;
+        f->objects[image].aspects = VK_IMAGE_ASPECT_COLOR_BIT;
+        f->objects[image].placed = f->objects[image].presented = true; /* a replay has an image of its own */
     }
-    if (swapchain && s->ids.count - from >= s->objects[swapchain].refs.count)
-        s->objects[swapchain].refs = (struct slice_run){from, (uint32_t)(s->ids.count - from)};
+    if (swapchain && f->ids.count - from >= f->objects[swapchain].refs.count)
+        f->objects[swapchain].refs = (struct slice_run){from, (uint32_t)(f->ids.count - from)};
 }
 
 #define MADE(command, member, handle)                                                                                  \
-    slice_object_of(s, GEN_HANDLE_##handle,                                                                            \
+    slice_object_of(f, GEN_HANDLE_##handle,                                                                            \
                     ((const struct gen_args_##command *)call->args)->member                                            \
                         ? gen_u64_##handle(*((const struct gen_args_##command *)call->args)->member)                   \
                         : 0)
 #define INFO(command) (((const struct gen_args_##command *)call->args)->pCreateInfo)
 
-void slice_see_creation(struct slice *s, const struct trace_call *call)
+void slice_see_creation(struct slice_facts *f, const struct trace_call *call)
 {
     uint32_t object;
 
     switch (call->command) {
     case GEN_vkCreateImage:
         if ((object = MADE(vkCreateImage, pImage, VkImage)))
-            see_image(s, INFO(vkCreateImage), object);
+            see_image(f, INFO(vkCreateImage), object);
         break;
     case GEN_vkCreateBuffer:
         if ((object = MADE(vkCreateBuffer, pBuffer, VkBuffer)))
-            see_buffer(s, INFO(vkCreateBuffer), object);
+            see_buffer(f, INFO(vkCreateBuffer), object);
         break;
     case GEN_vkCreateQueryPool:
         if ((object = MADE(vkCreateQueryPool, pQueryPool, VkQueryPool)))
-            see_query_pool(s, INFO(vkCreateQueryPool), object);
+            see_query_pool(f, INFO(vkCreateQueryPool), object);
         break;
     case GEN_vkCreateSemaphore:
         if ((object = MADE(vkCreateSemaphore, pSemaphore, VkSemaphore)))
-            see_semaphore(s, INFO(vkCreateSemaphore), object);
+            see_semaphore(f, INFO(vkCreateSemaphore), object);
         break;
     case GEN_vkCreateImageView:
         if ((object = MADE(vkCreateImageView, pView, VkImageView)))
-            see_view(s, INFO(vkCreateImageView), object);
+            see_view(f, INFO(vkCreateImageView), object);
         break;
     case GEN_vkCreateFramebuffer:
         if ((object = MADE(vkCreateFramebuffer, pFramebuffer, VkFramebuffer)))
-            see_framebuffer(s, INFO(vkCreateFramebuffer), object);
+            see_framebuffer(f, INFO(vkCreateFramebuffer), object);
         break;
     case GEN_vkCreateRenderPass:
         if ((object = MADE(vkCreateRenderPass, pRenderPass, VkRenderPass)))
-            see_render_pass(s, INFO(vkCreateRenderPass), object);
+            see_render_pass(f, INFO(vkCreateRenderPass), object);
         break;
     case GEN_vkCreateRenderPass2:
         if ((object = MADE(vkCreateRenderPass2, pRenderPass, VkRenderPass)))
-            see_render_pass2(s, INFO(vkCreateRenderPass2), object);
+            see_render_pass2(f, INFO(vkCreateRenderPass2), object);
         break;
     case GEN_vkCreateSwapchainKHR:
         if ((object = MADE(vkCreateSwapchainKHR, pSwapchain, VkSwapchainKHR)))
-            see_swapchain(s, INFO(vkCreateSwapchainKHR), object);
+            see_swapchain(f, INFO(vkCreateSwapchainKHR), object);
         break;
     case GEN_vkGetSwapchainImagesKHR:
-        see_swapchain_images(s, call->args);
+        see_swapchain_images(f, call->args);
         break;
     default:
         break;
@@ -286,19 +305,19 @@ void slice_see_creation(struct slice *s, const struct trace_call *call)
 
 /* ---- memory ---- */
 
-void slice_see_place(struct slice *s, uint32_t object, VkDeviceMemory memory, uint64_t offset, uint64_t size)
+void slice_see_place(struct slice_facts *f, uint32_t object, VkDeviceMemory memory, uint64_t offset, uint64_t size)
 {
-    uint32_t of = memory ? slice_object_of(s, GEN_HANDLE_VkDeviceMemory, gen_u64_VkDeviceMemory(memory)) : 0;
+    uint32_t of = memory ? slice_object_of(f, GEN_HANDLE_VkDeviceMemory, gen_u64_VkDeviceMemory(memory)) : 0;
     struct slice_place *place;
 
     if (!object || !of)
         return;
-    s->objects[object].placed = true;
-    if (!lap_array_grow(&s->places, sizeof *s->places, &s->place_capacity, s->place_count + 1)) {
-        no_memory(s);
+    f->objects[object].placed = true;
+    if (!lap_array_grow(&f->places, sizeof *f->places, &f->place_capacity, f->place_count + 1)) {
+        slice_no_memory(f);
         return;
     }
-    place = &s->places[s->place_count++];
+    place = &f->places[f->place_count++];
     *place = (struct slice_place){of, offset, offset + size < offset ? UINT64_MAX : offset + size, object};
 }
 
@@ -312,35 +331,37 @@ static int compare_places(const void *a, const void *b)
 }
 
 /* Objects that overlap in memory share their contents. */
-void slice_join_places(struct slice *s)
+void slice_join_places(struct slice_facts *f)
 {
-    for (size_t i = 0; i < s->place_count; i++) {
-        const struct slice_object *memory = &s->objects[s->places[i].memory];
+    for (size_t i = 0; i < f->place_count; i++) {
+        const struct slice_object *memory = &f->objects[f->places[i].memory];
         if (memory->space) {
-            s->places[i].memory = UINT64_C(1) << 40 | memory->space;
-            s->places[i].from += memory->bytes;
-            s->places[i].to += memory->bytes;
+            f->places[i].memory = UINT64_C(1) << 40 | memory->space;
+            f->places[i].from += memory->bytes;
+            f->places[i].to += memory->bytes;
         }
     }
-    if (s->place_count)
-        qsort(s->places, s->place_count, sizeof *s->places, compare_places);
-    for (size_t i = 1, reach = 0; i < s->place_count; i++) {
-        const struct slice_place *far = &s->places[reach], *at = &s->places[i];
+    if (f->place_count)
+        qsort(f->places, f->place_count, sizeof *f->places, compare_places);
+    for (size_t i = 1, reach = 0; i < f->place_count; i++) {
+        const struct slice_place *far = &f->places[reach], *at = &f->places[i];
         if (far->memory == at->memory && at->from < far->to && at->object != far->object)
-            slice_join(s, far->object, at->object);
+            slice_join(f, far->object, at->object);
         if (far->memory != at->memory || at->to > far->to)
             reach = i;
     }
+    for (uint32_t id = 0; id < f->object_count; id++)
+        f->objects[id].same_as = root_of(f, id);
 }
 
-void slice_see_bound_image(struct slice *s, const struct gen_args_lapilliBindImage *a)
+void slice_see_bound_image(struct slice_facts *f, const struct gen_args_lapilliBindImage *a)
 {
-    uint32_t image = slice_object_of(s, GEN_HANDLE_VkImage, gen_u64_VkImage(a->image));
-    uint32_t swapchain = slice_object_of(s, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(a->swapchain));
+    uint32_t image = slice_object_of(f, GEN_HANDLE_VkImage, gen_u64_VkImage(a->image));
+    uint32_t swapchain = slice_object_of(f, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(a->swapchain));
 
-    slice_see_place(s, image, a->memory, a->memoryOffset, a->size);
-    if (image && swapchain && a->swapchainImageIndex < s->objects[swapchain].refs.count)
-        slice_join(s, image, s->ids.at[s->objects[swapchain].refs.from + a->swapchainImageIndex]);
+    slice_see_place(f, image, a->memory, a->memoryOffset, a->size);
+    if (image && swapchain && a->swapchainImageIndex < f->objects[swapchain].refs.count)
+        slice_join(f, image, f->ids.at[f->objects[swapchain].refs.from + a->swapchainImageIndex]);
     else if (image && swapchain)
-        s->objects[slice_root(s, image)].shared = true;
+        f->objects[root_of(f, image)].shared = true;
 }

@@ -6,16 +6,11 @@
 
 #include "base/array.h"
 #include "gen_decode.h"
-#include "inspector/slice/slice_internal.h"
+#include "inspector/slice/slice_see.h"
 
 #define INLINED     (UINT32_C(1) << 31) /* elements that are numbers of writes */
 #define MOST_UNPAID (UINT64_C(1) << 24) /* slots that take no bytes of the trace, and as many more for each packet: */
 #define UNPAID_MORE 64u
-
-static void no_memory(struct slice *s)
-{
-    slice_fail(s, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
-}
 
 /* ---- slots ---- */
 
@@ -47,17 +42,17 @@ static bool make_room(struct slice_set *set)
     return true;
 }
 
-static uint32_t set_of(struct slice *s, uint32_t object)
+static uint32_t set_of(struct slice_facts *f, uint32_t object)
 {
-    struct slice_object *o = &s->objects[object];
+    struct slice_object *o = &f->objects[object];
 
     if (!o->set) {
-        if (!lap_array_grow(&s->sets, sizeof *s->sets, &s->set_capacity, s->set_count + 1)) {
-            no_memory(s);
+        if (!lap_array_grow(&f->sets.at, sizeof *f->sets.at, &f->sets.capacity, f->sets.count + 1)) {
+            slice_no_memory(f);
             return 0;
         }
-        s->sets[s->set_count] = (struct slice_set){.count = 0};
-        o->set = (uint32_t)++s->set_count;
+        f->sets.at[f->sets.count] = (struct slice_set){.count = 0};
+        o->set = (uint32_t)++f->sets.count;
     }
     return o->set;
 }
@@ -70,9 +65,9 @@ static const struct slice_slot *slot_of(const struct slice_set *set, uint64_t ke
 }
 
 /* Exchanges the state of a slot and the noted one. */
-static void swap(struct slice *s, struct slice_written *written)
+static void swap(struct slice_sets *sets, struct slice_written *written)
 {
-    struct slice_set *set = &s->sets[written->set];
+    struct slice_set *set = &sets->at[written->set];
     struct slice_slot *slot = &set->slots[written->slot];
     struct slice_slot was = *slot;
 
@@ -86,13 +81,13 @@ static void swap(struct slice *s, struct slice_written *written)
     set->changing -= (was.access == SLICE_CHANGE);
 }
 
-static void write_slot(struct slice *s, uint32_t set_number, uint64_t key, struct slice_slot value)
+static void write_slot(struct slice_facts *f, uint32_t set_number, uint64_t key, struct slice_slot value)
 {
-    struct slice_set *set = &s->sets[set_number - 1];
+    struct slice_set *set = &f->sets.at[set_number - 1];
 
-    if (!make_room(set) ||
-        !lap_array_grow(&s->written, sizeof *s->written, &s->written_capacity, s->written_count + 1)) {
-        no_memory(s);
+    if (!make_room(set) || !lap_array_grow(&f->sets.written, sizeof *f->sets.written, &f->sets.written_capacity,
+                                           f->sets.written_count + 1)) {
+        slice_no_memory(f);
         return;
     }
     size_t at = place_of(set, key);
@@ -100,12 +95,12 @@ static void write_slot(struct slice *s, uint32_t set_number, uint64_t key, struc
         set->slots[set->count] = (struct slice_slot){.key = key};
         set->index[at] = (uint32_t)++set->count;
     }
-    s->written[s->written_count] = (struct slice_written){.set = set_number - 1,
-                                                          .slot = set->index[at] - 1,
-                                                          .object = value.object,
-                                                          .packet = value.packet,
-                                                          .access = value.access};
-    swap(s, &s->written[s->written_count++]);
+    f->sets.written[f->sets.written_count] = (struct slice_written){.set = set_number - 1,
+                                                                    .slot = set->index[at] - 1,
+                                                                    .object = value.object,
+                                                                    .packet = value.packet,
+                                                                    .access = value.access};
+    swap(&f->sets, &f->sets.written[f->sets.written_count++]);
 }
 
 /* ---- updates ---- */
@@ -126,19 +121,19 @@ static enum slice_step access_of(VkDescriptorType type)
     }
 }
 
-static uint32_t element_object(struct slice *s, const VkWriteDescriptorSet *write, uint32_t i)
+static uint32_t element_object(struct slice_facts *f, const VkWriteDescriptorSet *write, uint32_t i)
 {
     if (write->pImageInfo && write->pImageInfo[i].imageView)
-        return slice_object_of(s, GEN_HANDLE_VkImageView, gen_u64_VkImageView(write->pImageInfo[i].imageView));
+        return slice_object_of(f, GEN_HANDLE_VkImageView, gen_u64_VkImageView(write->pImageInfo[i].imageView));
     if (write->pBufferInfo && write->pBufferInfo[i].buffer)
-        return slice_object_of(s, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(write->pBufferInfo[i].buffer));
+        return slice_object_of(f, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(write->pBufferInfo[i].buffer));
     if (write->pTexelBufferView && write->pTexelBufferView[i])
-        return slice_object_of(s, GEN_HANDLE_VkBufferView, gen_u64_VkBufferView(write->pTexelBufferView[i]));
+        return slice_object_of(f, GEN_HANDLE_VkBufferView, gen_u64_VkBufferView(write->pTexelBufferView[i]));
     for (const VkBaseInStructure *c = write->pNext; c; c = c->pNext)
         if (c->sType == VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_ACCELERATION_STRUCTURE_KHR) {
             const VkWriteDescriptorSetAccelerationStructureKHR *a = (const void *)c;
             if (a->pAccelerationStructures && i < a->accelerationStructureCount && a->pAccelerationStructures[i])
-                return slice_object_of(s, GEN_HANDLE_VkAccelerationStructureKHR,
+                return slice_object_of(f, GEN_HANDLE_VkAccelerationStructureKHR,
                                        gen_u64_VkAccelerationStructureKHR(a->pAccelerationStructures[i]));
         }
     return 0;
@@ -150,94 +145,79 @@ static uint64_t key_of(uint32_t binding, uint32_t element)
 }
 
 /* A few bytes of a trace may copy, or empty, any number of slots. */
-static bool pay(struct slice *s, uint32_t count)
+static bool pay(struct slice_facts *f, uint32_t count)
 {
-    s->unpaid += count ? count - 1 : 0;
-    if (s->unpaid > MOST_UNPAID + UNPAID_MORE * (uint64_t)s->packet_count)
-        slice_fail(s, lap_fail(LAP_ERROR_LIMIT, "more descriptors are copied than can be followed"));
-    return s->status == LAP_OK;
+    f->sets.unpaid += count ? count - 1 : 0;
+    if (f->sets.unpaid > MOST_UNPAID + UNPAID_MORE * (uint64_t)f->packet_count)
+        slice_fail(f, lap_fail(LAP_ERROR_LIMIT, "more descriptors are copied than can be followed"));
+    return *f->status == LAP_OK;
 }
 
-static void write_slots(struct slice *s, const VkWriteDescriptorSet *write, uint32_t packet)
+static void write_slots(struct slice_facts *f, const VkWriteDescriptorSet *write, uint32_t packet)
 {
     uint32_t object =
-        write->dstSet ? slice_object_of(s, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(write->dstSet)) : 0;
-    uint32_t set = object ? set_of(s, object) : 0;
+        write->dstSet ? slice_object_of(f, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(write->dstSet)) : 0;
+    uint32_t set = object ? set_of(f, object) : 0;
 
     if (!set)
         return;
     if (write->descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
         /* Elements are bytes. Later writes may leave some of them, so each write has a slot of its own. */
-        write_slot(s, set, key_of(write->dstBinding, INLINED | s->sets[set - 1].inlined++),
+        write_slot(f, set, key_of(write->dstBinding, INLINED | f->sets.at[set - 1].inlined++),
                    (struct slice_slot){.packet = packet});
         return;
     }
-    if (!write->pImageInfo && !write->pBufferInfo && !write->pTexelBufferView && !pay(s, write->descriptorCount))
+    if (!write->pImageInfo && !write->pBufferInfo && !write->pTexelBufferView && !pay(f, write->descriptorCount))
         return;
-    for (uint32_t i = 0; i < write->descriptorCount && s->status == LAP_OK; i++)
-        write_slot(s, set, key_of(write->dstBinding, write->dstArrayElement + i),
-                   (struct slice_slot){.object = element_object(s, write, i),
+    for (uint32_t i = 0; i < write->descriptorCount && *f->status == LAP_OK; i++)
+        write_slot(f, set, key_of(write->dstBinding, write->dstArrayElement + i),
+                   (struct slice_slot){.object = element_object(f, write, i),
                                        .packet = packet,
                                        .access = (uint8_t)access_of(write->descriptorType)});
 }
 
-static void copy_slots(struct slice *s, const VkCopyDescriptorSet *copy, uint32_t packet)
+static void copy_slots(struct slice_facts *f, const VkCopyDescriptorSet *copy, uint32_t packet)
 {
     uint32_t from =
-        copy->srcSet ? slice_object_of(s, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(copy->srcSet)) : 0;
+        copy->srcSet ? slice_object_of(f, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(copy->srcSet)) : 0;
     uint32_t to =
-        copy->dstSet ? slice_object_of(s, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(copy->dstSet)) : 0;
+        copy->dstSet ? slice_object_of(f, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(copy->dstSet)) : 0;
 
-    if (!from || !to || !set_of(s, from) || !set_of(s, to) || !pay(s, copy->descriptorCount))
+    if (!from || !to || !set_of(f, from) || !set_of(f, to) || !pay(f, copy->descriptorCount))
         return;
-    for (uint32_t i = 0; i < copy->descriptorCount && s->status == LAP_OK; i++) {
+    for (uint32_t i = 0; i < copy->descriptorCount && *f->status == LAP_OK; i++) {
         const struct slice_slot *old =
-            slot_of(&s->sets[set_of(s, from) - 1], key_of(copy->srcBinding, copy->srcArrayElement + i));
+            slot_of(&f->sets.at[set_of(f, from) - 1], key_of(copy->srcBinding, copy->srcArrayElement + i));
         struct slice_slot value = old ? *old : (struct slice_slot){.packet = packet};
         if (old && old->packet && old->packet != packet)
-            slice_add_step(s, &s->doing, slice_step(SLICE_NEEDS, old->packet));
+            slice_add_step(f, &f->now.doing, slice_step(SLICE_NEEDS, old->packet));
         value.packet = packet;
-        write_slot(s, set_of(s, to), key_of(copy->dstBinding, copy->dstArrayElement + i), value);
+        write_slot(f, set_of(f, to), key_of(copy->dstBinding, copy->dstArrayElement + i), value);
     }
 }
 
-struct slice_run slice_update_sets(struct slice *s, const void *args, uint32_t packet)
+struct slice_run slice_update_sets(struct slice_facts *f, const void *args, uint32_t packet)
 {
     const struct gen_args_vkUpdateDescriptorSets *a = args;
-    uint64_t from = s->written_count;
+    uint64_t from = f->sets.written_count;
 
-    for (uint32_t i = 0; a->pDescriptorWrites && i < a->descriptorWriteCount && s->status == LAP_OK; i++)
-        write_slots(s, &a->pDescriptorWrites[i], packet);
-    for (uint32_t i = 0; a->pDescriptorCopies && i < a->descriptorCopyCount && s->status == LAP_OK; i++)
-        copy_slots(s, &a->pDescriptorCopies[i], packet);
-    return (struct slice_run){from, (uint32_t)(s->written_count - from)};
+    for (uint32_t i = 0; a->pDescriptorWrites && i < a->descriptorWriteCount && *f->status == LAP_OK; i++)
+        write_slots(f, &a->pDescriptorWrites[i], packet);
+    for (uint32_t i = 0; a->pDescriptorCopies && i < a->descriptorCopyCount && *f->status == LAP_OK; i++)
+        copy_slots(f, &a->pDescriptorCopies[i], packet);
+    return (struct slice_run){from, (uint32_t)(f->sets.written_count - from)};
 }
 
 /* ---- going over them ---- */
 
-const struct slice_set *slice_set_of(const struct slice *s, uint32_t object)
-{
-    return s->objects[object].set ? &s->sets[s->objects[object].set - 1] : NULL;
-}
-
-void slice_unwrite(struct slice *s, struct slice_run written)
+void slice_unwrite(struct slice_sets *sets, struct slice_run written)
 {
     for (uint32_t i = written.count; i-- > 0;)
-        swap(s, &s->written[written.from + i]);
+        swap(sets, &sets->written[written.from + i]);
 }
 
-void slice_rewrite(struct slice *s, struct slice_run written)
+void slice_rewrite(struct slice_sets *sets, struct slice_run written)
 {
     for (uint32_t i = 0; i < written.count; i++)
-        swap(s, &s->written[written.from + i]);
-}
-
-void slice_free_sets(struct slice *s)
-{
-    for (size_t i = 0; i < s->set_count; i++) {
-        free(s->sets[i].slots);
-        free(s->sets[i].index);
-    }
-    free(s->sets);
-    free(s->written);
+        swap(sets, &sets->written[written.from + i]);
 }

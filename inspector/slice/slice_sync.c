@@ -9,34 +9,34 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "inspector/slice/slice_internal.h"
+#include "inspector/slice/slice_see.h"
 
 /* ---- noting ---- */
 
-static void note(struct slice *s, enum slice_sync_kind kind, uint32_t packet, uint32_t object, uint64_t value)
+static void note(struct slice_facts *f, enum slice_sync_kind kind, uint32_t packet, uint32_t object, uint64_t value)
 {
     if (!object && kind != SLICE_SYNC_IDLE)
         return;
-    if (!lap_array_grow(&s->syncs, sizeof *s->syncs, &s->sync_capacity, s->sync_count + 1)) {
-        slice_fail(s, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+    if (!lap_array_grow(&f->order.syncs, sizeof *f->order.syncs, &f->order.sync_capacity, f->order.sync_count + 1)) {
+        slice_no_memory(f);
         return;
     }
-    s->syncs[s->sync_count++] =
+    f->order.syncs[f->order.sync_count++] =
         (struct slice_sync){.value = value, .packet = packet, .object = object, .kind = (uint8_t)kind};
 }
 
-static void note_semaphore(struct slice *s, bool wait, uint32_t packet, VkSemaphore semaphore, uint64_t value)
+static void note_semaphore(struct slice_facts *f, bool wait, uint32_t packet, VkSemaphore semaphore, uint64_t value)
 {
-    uint32_t object = slice_object_of(s, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(semaphore));
-    bool timeline = s->objects[object].timeline;
+    uint32_t object = slice_object_of(f, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(semaphore));
+    bool timeline = f->objects[object].timeline;
 
-    note(s, wait ? (timeline ? SLICE_SYNC_REACH : SLICE_SYNC_CONSUME) : (timeline ? SLICE_SYNC_RAISE : SLICE_SYNC_GIVE),
+    note(f, wait ? (timeline ? SLICE_SYNC_REACH : SLICE_SYNC_CONSUME) : (timeline ? SLICE_SYNC_RAISE : SLICE_SYNC_GIVE),
          packet, object, value);
 }
 
-static void note_fence(struct slice *s, enum slice_sync_kind kind, uint32_t packet, VkFence fence)
+static void note_fence(struct slice_facts *f, enum slice_sync_kind kind, uint32_t packet, VkFence fence)
 {
-    note(s, kind, packet, slice_object_of(s, GEN_HANDLE_VkFence, gen_u64_VkFence(fence)), 0);
+    note(f, kind, packet, slice_object_of(f, GEN_HANDLE_VkFence, gen_u64_VkFence(fence)), 0);
 }
 
 static uint64_t value_of(const uint64_t *values, uint32_t count, uint32_t i)
@@ -44,7 +44,7 @@ static uint64_t value_of(const uint64_t *values, uint32_t count, uint32_t i)
     return values && i < count ? values[i] : 0;
 }
 
-static void submit1(struct slice *s, const VkSubmitInfo *info, uint32_t packet)
+static void submit1(struct slice_facts *f, const VkSubmitInfo *info, uint32_t packet)
 {
     const VkTimelineSemaphoreSubmitInfo *values = NULL;
 
@@ -52,75 +52,75 @@ static void submit1(struct slice *s, const VkSubmitInfo *info, uint32_t packet)
         if (c->sType == VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO)
             values = (const void *)c;
     for (uint32_t i = 0; info->pWaitSemaphores && i < info->waitSemaphoreCount; i++)
-        note_semaphore(s, true, packet, info->pWaitSemaphores[i],
+        note_semaphore(f, true, packet, info->pWaitSemaphores[i],
                        values ? value_of(values->pWaitSemaphoreValues, values->waitSemaphoreValueCount, i) : 0);
     for (uint32_t i = 0; info->pSignalSemaphores && i < info->signalSemaphoreCount; i++)
-        note_semaphore(s, false, packet, info->pSignalSemaphores[i],
+        note_semaphore(f, false, packet, info->pSignalSemaphores[i],
                        values ? value_of(values->pSignalSemaphoreValues, values->signalSemaphoreValueCount, i) : 0);
 }
 
-static void submit2(struct slice *s, const VkSubmitInfo2 *info, uint32_t packet)
+static void submit2(struct slice_facts *f, const VkSubmitInfo2 *info, uint32_t packet)
 {
     for (uint32_t i = 0; info->pWaitSemaphoreInfos && i < info->waitSemaphoreInfoCount; i++)
-        note_semaphore(s, true, packet, info->pWaitSemaphoreInfos[i].semaphore, info->pWaitSemaphoreInfos[i].value);
+        note_semaphore(f, true, packet, info->pWaitSemaphoreInfos[i].semaphore, info->pWaitSemaphoreInfos[i].value);
     for (uint32_t i = 0; info->pSignalSemaphoreInfos && i < info->signalSemaphoreInfoCount; i++)
-        note_semaphore(s, false, packet, info->pSignalSemaphoreInfos[i].semaphore,
+        note_semaphore(f, false, packet, info->pSignalSemaphoreInfos[i].semaphore,
                        info->pSignalSemaphoreInfos[i].value);
 }
 
-static void acquire(struct slice *s, VkSwapchainKHR swapchain, const uint32_t *image, VkSemaphore semaphore,
+static void acquire(struct slice_facts *f, VkSwapchainKHR swapchain, const uint32_t *image, VkSemaphore semaphore,
                     VkFence fence, uint32_t packet)
 {
-    uint32_t object = slice_object_of(s, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(swapchain));
-    struct slice_run images = s->objects[object].refs;
+    uint32_t object = slice_object_of(f, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(swapchain));
+    struct slice_run images = f->objects[object].refs;
 
     if (object && image && *image < images.count)
-        note(s, SLICE_SYNC_GIVE, packet, s->ids.at[images.from + *image], 0);
-    note_semaphore(s, false, packet, semaphore, 0);
-    note_fence(s, SLICE_SYNC_SIGNAL, packet, fence);
+        note(f, SLICE_SYNC_GIVE, packet, f->ids.at[images.from + *image], 0);
+    note_semaphore(f, false, packet, semaphore, 0);
+    note_fence(f, SLICE_SYNC_SIGNAL, packet, fence);
 }
 
-static void present(struct slice *s, const VkPresentInfoKHR *info, uint32_t packet)
+static void present(struct slice_facts *f, const VkPresentInfoKHR *info, uint32_t packet)
 {
     for (uint32_t i = 0; info && info->pWaitSemaphores && i < info->waitSemaphoreCount; i++)
-        note_semaphore(s, true, packet, info->pWaitSemaphores[i], 0);
+        note_semaphore(f, true, packet, info->pWaitSemaphores[i], 0);
     for (uint32_t i = 0; info && info->pSwapchains && info->pImageIndices && i < info->swapchainCount; i++) {
         uint32_t swapchain =
-            slice_object_of(s, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(info->pSwapchains[i]));
-        struct slice_run images = s->objects[swapchain].refs;
-        note(s, SLICE_SYNC_SHOW, packet, swapchain, 0);
+            slice_object_of(f, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(info->pSwapchains[i]));
+        struct slice_run images = f->objects[swapchain].refs;
+        note(f, SLICE_SYNC_SHOW, packet, swapchain, 0);
         if (swapchain && info->pImageIndices[i] < images.count)
-            note(s, SLICE_SYNC_CONSUME, packet, s->ids.at[images.from + info->pImageIndices[i]], 0);
+            note(f, SLICE_SYNC_CONSUME, packet, f->ids.at[images.from + info->pImageIndices[i]], 0);
     }
     /* Fences that its chain names. */
-    for (size_t i = 0; i < s->names.count; i++)
-        if (s->objects[s->names.at[i]].type == GEN_HANDLE_VkFence)
-            note(s, SLICE_SYNC_SIGNAL, packet, s->names.at[i], 0);
+    for (size_t i = 0; i < f->now.names.count; i++)
+        if (f->objects[f->now.names.at[i]].type == GEN_HANDLE_VkFence)
+            note(f, SLICE_SYNC_SIGNAL, packet, f->now.names.at[i], 0);
 }
 
-static void note_work(struct slice *s, VkQueue queue, VkFence fence, uint32_t packet)
+static void note_work(struct slice_facts *f, VkQueue queue, VkFence fence, uint32_t packet)
 {
-    note_fence(s, SLICE_SYNC_SIGNAL, packet, fence);
-    note(s, SLICE_SYNC_IDLE, packet, 0, 0);
-    note(s, SLICE_SYNC_WORK, packet, slice_object_of(s, GEN_HANDLE_VkQueue, gen_u64_VkQueue(queue)), 0);
+    note_fence(f, SLICE_SYNC_SIGNAL, packet, fence);
+    note(f, SLICE_SYNC_IDLE, packet, 0, 0);
+    note(f, SLICE_SYNC_WORK, packet, slice_object_of(f, GEN_HANDLE_VkQueue, gen_u64_VkQueue(queue)), 0);
 }
 
 /* False: the packet stays in any case. */
-bool slice_note_sync(struct slice *s, const struct trace_call *call, uint32_t packet)
+bool slice_note_sync(struct slice_facts *f, const struct trace_call *call, uint32_t packet)
 {
     switch (call->command) {
     case GEN_vkQueueSubmit: {
         const struct gen_args_vkQueueSubmit *a = call->args;
         for (uint32_t i = 0; a->pSubmits && i < a->submitCount; i++)
-            submit1(s, &a->pSubmits[i], packet);
-        note_work(s, a->queue, a->fence, packet);
+            submit1(f, &a->pSubmits[i], packet);
+        note_work(f, a->queue, a->fence, packet);
         return true;
     }
     case GEN_vkQueueSubmit2: {
         const struct gen_args_vkQueueSubmit2 *a = call->args;
         for (uint32_t i = 0; a->pSubmits && i < a->submitCount; i++)
-            submit2(s, &a->pSubmits[i], packet);
-        note_work(s, a->queue, a->fence, packet);
+            submit2(f, &a->pSubmits[i], packet);
+        note_work(f, a->queue, a->fence, packet);
         return true;
     }
     case GEN_vkQueueBindSparse: {
@@ -132,88 +132,88 @@ bool slice_note_sync(struct slice *s, const struct trace_call *call, uint32_t pa
                                .pWaitSemaphores = info->pWaitSemaphores,
                                .signalSemaphoreCount = info->signalSemaphoreCount,
                                .pSignalSemaphores = info->pSignalSemaphores};
-            submit1(s, &as, packet);
+            submit1(f, &as, packet);
         }
-        note_work(s, a->queue, a->fence, packet);
+        note_work(f, a->queue, a->fence, packet);
         return false;
     }
     case GEN_vkAcquireNextImageKHR: {
         const struct gen_args_vkAcquireNextImageKHR *a = call->args;
-        acquire(s, a->swapchain, a->pImageIndex, a->semaphore, a->fence, packet);
+        acquire(f, a->swapchain, a->pImageIndex, a->semaphore, a->fence, packet);
         return true;
     }
     case GEN_vkAcquireNextImage2KHR: {
         const struct gen_args_vkAcquireNextImage2KHR *a = call->args;
         if (a->pAcquireInfo)
-            acquire(s, a->pAcquireInfo->swapchain, a->pImageIndex, a->pAcquireInfo->semaphore, a->pAcquireInfo->fence,
+            acquire(f, a->pAcquireInfo->swapchain, a->pImageIndex, a->pAcquireInfo->semaphore, a->pAcquireInfo->fence,
                     packet);
         return true;
     }
     case GEN_vkQueuePresentKHR:
-        present(s, ((const struct gen_args_vkQueuePresentKHR *)call->args)->pPresentInfo, packet);
-        note(s, SLICE_SYNC_IDLE, packet, 0, 0);
+        present(f, ((const struct gen_args_vkQueuePresentKHR *)call->args)->pPresentInfo, packet);
+        note(f, SLICE_SYNC_IDLE, packet, 0, 0);
         return true;
     case GEN_vkWaitForFences: {
         const struct gen_args_vkWaitForFences *a = call->args;
         for (uint32_t i = 0; a->pFences && i < a->fenceCount; i++)
-            note_fence(s, SLICE_SYNC_SEE, packet, a->pFences[i]);
+            note_fence(f, SLICE_SYNC_SEE, packet, a->pFences[i]);
         return true;
     }
     case GEN_vkGetFenceStatus:
-        note_fence(s, SLICE_SYNC_SEE, packet, ((const struct gen_args_vkGetFenceStatus *)call->args)->fence);
+        note_fence(f, SLICE_SYNC_SEE, packet, ((const struct gen_args_vkGetFenceStatus *)call->args)->fence);
         return true;
     case GEN_vkResetFences: {
         const struct gen_args_vkResetFences *a = call->args;
         for (uint32_t i = 0; a->pFences && i < a->fenceCount; i++)
-            note_fence(s, SLICE_SYNC_RESET, packet, a->pFences[i]);
+            note_fence(f, SLICE_SYNC_RESET, packet, a->pFences[i]);
         return true;
     }
     case GEN_vkWaitSemaphores: {
         const VkSemaphoreWaitInfo *info = ((const struct gen_args_vkWaitSemaphores *)call->args)->pWaitInfo;
         for (uint32_t i = 0; info && info->pSemaphores && i < info->semaphoreCount; i++)
-            note(s, SLICE_SYNC_REACHED, packet,
-                 slice_object_of(s, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(info->pSemaphores[i])),
+            note(f, SLICE_SYNC_REACHED, packet,
+                 slice_object_of(f, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(info->pSemaphores[i])),
                  value_of(info->pValues, info->semaphoreCount, i));
         return true;
     }
     case GEN_vkGetSemaphoreCounterValue: {
         const struct gen_args_vkGetSemaphoreCounterValue *a = call->args;
-        note(s, SLICE_SYNC_REACHED, packet,
-             slice_object_of(s, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(a->semaphore)), a->pValue ? *a->pValue : 0);
+        note(f, SLICE_SYNC_REACHED, packet,
+             slice_object_of(f, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(a->semaphore)), a->pValue ? *a->pValue : 0);
         return true;
     }
     case GEN_vkSignalSemaphore: {
         const VkSemaphoreSignalInfo *info = ((const struct gen_args_vkSignalSemaphore *)call->args)->pSignalInfo;
         if (info)
-            note(s, SLICE_SYNC_RAISE, packet,
-                 slice_object_of(s, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(info->semaphore)), info->value);
+            note(f, SLICE_SYNC_RAISE, packet,
+                 slice_object_of(f, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(info->semaphore)), info->value);
         return true;
     }
     case GEN_vkWaitForPresentKHR:
-        note(s, SLICE_SYNC_SHOWN, packet,
+        note(f, SLICE_SYNC_SHOWN, packet,
              slice_object_of(
-                 s, GEN_HANDLE_VkSwapchainKHR,
+                 f, GEN_HANDLE_VkSwapchainKHR,
                  gen_u64_VkSwapchainKHR(((const struct gen_args_vkWaitForPresentKHR *)call->args)->swapchain)),
              0);
         return true;
 #ifdef VK_KHR_present_wait2
     case GEN_vkWaitForPresent2KHR:
-        note(s, SLICE_SYNC_SHOWN, packet,
+        note(f, SLICE_SYNC_SHOWN, packet,
              slice_object_of(
-                 s, GEN_HANDLE_VkSwapchainKHR,
+                 f, GEN_HANDLE_VkSwapchainKHR,
                  gen_u64_VkSwapchainKHR(((const struct gen_args_vkWaitForPresent2KHR *)call->args)->swapchain)),
              0);
         return true;
 #endif
     case GEN_vkQueueWaitIdle:
     case GEN_vkDeviceWaitIdle:
-        note(s, SLICE_SYNC_IDLE, packet, 0, 1);
+        note(f, SLICE_SYNC_IDLE, packet, 0, 1);
         return true;
     case GEN_lapilliExportSync:
     case GEN_lapilliImportSync:
     case GEN_lapilliSeenSync:
-        for (size_t i = 0; i < s->names.count; i++)
-            s->objects[s->names.at[i]].chained = true;
+        for (size_t i = 0; i < f->now.names.count; i++)
+            f->objects[f->now.names.at[i]].chained = true;
         return false;
     default:
         return false;
@@ -226,44 +226,44 @@ struct last { /* of an object */
     uint32_t signal, reset;
 };
 
-static void need(struct slice *s, uint32_t packet, uint32_t needed)
+static void need(struct slice_facts *f, uint32_t packet, uint32_t needed)
 {
     if (!packet || !needed || packet == needed)
         return;
-    if (!lap_array_grow(&s->needs, sizeof *s->needs, &s->need_capacity, s->need_count + 1)) {
-        slice_fail(s, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+    if (!lap_array_grow(&f->order.needs, sizeof *f->order.needs, &f->order.need_capacity, f->order.need_count + 1)) {
+        slice_no_memory(f);
         return;
     }
-    s->needs[s->need_count++] = (struct slice_need){packet, needed};
+    f->order.needs[f->order.need_count++] = (struct slice_need){packet, needed};
 }
 
-static void need_both(struct slice *s, uint32_t a, uint32_t b)
+static void need_both(struct slice_facts *f, uint32_t a, uint32_t b)
 {
-    need(s, a, b);
-    need(s, b, a);
+    need(f, a, b);
+    need(f, b, a);
 }
 
-static void join_sync(struct slice *s, const struct slice_sync *sync, struct last *last)
+static void join_sync(struct slice_facts *f, const struct slice_sync *sync, struct last *last)
 {
-    s->packets[sync->packet].stays |= s->objects[sync->object].chained;
+    f->packets[sync->packet].stays |= f->objects[sync->object].chained;
     switch ((enum slice_sync_kind)sync->kind) {
     case SLICE_SYNC_GIVE:
         last->signal = sync->packet;
         break;
     case SLICE_SYNC_CONSUME:
-        need_both(s, sync->packet, last->signal);
+        need_both(f, sync->packet, last->signal);
         last->signal = 0;
         break;
     case SLICE_SYNC_SIGNAL:
-        need(s, sync->packet, last->reset);
+        need(f, sync->packet, last->reset);
         last->signal = sync->packet;
         break;
     case SLICE_SYNC_SEE:
-        need_both(s, sync->packet, last->signal);
-        s->packets[last->signal].seen = true;
+        need_both(f, sync->packet, last->signal);
+        f->packets[last->signal].seen = true;
         break;
     case SLICE_SYNC_RESET:
-        need(s, last->signal, sync->packet);
+        need(f, last->signal, sync->packet);
         last->signal = 0;
         last->reset = sync->packet;
         break;
@@ -271,7 +271,7 @@ static void join_sync(struct slice *s, const struct slice_sync *sync, struct las
         last->signal = sync->packet;
         break;
     case SLICE_SYNC_SHOWN:
-        need(s, sync->packet, last->signal);
+        need(f, sync->packet, last->signal);
         break;
     default:
         break;
@@ -303,36 +303,36 @@ uint32_t slice_first_with(const struct slice_sync *syncs, size_t count, uint32_t
     return low < count && syncs[low].object == object ? syncs[low].packet : 0;
 }
 
-struct slice_sync *slice_sync_of_kind(struct slice *s, enum slice_sync_kind kind, size_t *out_count)
+struct slice_sync *slice_sync_of_kind(const struct slice_facts *f, enum slice_sync_kind kind, size_t *out_count)
 {
-    struct slice_sync *found = calloc(s->sync_count + 1, sizeof *found);
+    struct slice_sync *found = calloc(f->order.sync_count + 1, sizeof *found);
 
     *out_count = 0;
-    for (size_t i = 0; found && i < s->sync_count; i++)
-        if (s->syncs[i].kind == (uint8_t)kind)
-            found[(*out_count)++] = s->syncs[i];
+    for (size_t i = 0; found && i < f->order.sync_count; i++)
+        if (f->order.syncs[i].kind == (uint8_t)kind)
+            found[(*out_count)++] = f->order.syncs[i];
     if (found)
         qsort(found, *out_count, sizeof *found, compare_values);
     else
-        slice_fail(s, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+        slice_no_memory(f);
     return found;
 }
 
 /* A signal stays with the host's first wait for it, since the program went on after that. */
-static void join_values(struct slice *s)
+static void join_values(struct slice_facts *f)
 {
     size_t raise_count, reached_count;
-    struct slice_sync *raises = slice_sync_of_kind(s, SLICE_SYNC_RAISE, &raise_count),
-                      *reached = slice_sync_of_kind(s, SLICE_SYNC_REACHED, &reached_count);
+    struct slice_sync *raises = slice_sync_of_kind(f, SLICE_SYNC_RAISE, &raise_count),
+                      *reached = slice_sync_of_kind(f, SLICE_SYNC_REACHED, &reached_count);
 
-    for (size_t i = 0; raises && reached && i < s->sync_count; i++) {
-        const struct slice_sync *sync = &s->syncs[i];
+    for (size_t i = 0; raises && reached && i < f->order.sync_count; i++) {
+        const struct slice_sync *sync = &f->order.syncs[i];
         if (sync->kind == SLICE_SYNC_REACH || sync->kind == SLICE_SYNC_REACHED) {
             uint32_t signal = slice_first_with(raises, raise_count, sync->object, sync->value);
-            need(s, sync->packet, signal);
-            s->packets[sync->packet].unreached |= !signal && sync->value > s->objects[sync->object].bytes;
+            need(f, sync->packet, signal);
+            f->packets[sync->packet].unreached |= !signal && sync->value > f->objects[sync->object].bytes;
         } else if (sync->kind == SLICE_SYNC_RAISE)
-            need(s, sync->packet, slice_first_with(reached, reached_count, sync->object, sync->value));
+            need(f, sync->packet, slice_first_with(reached, reached_count, sync->object, sync->value));
     }
     free(raises);
     free(reached);
@@ -340,15 +340,15 @@ static void join_values(struct slice *s)
 
 /* Work stays with the next wait for idle. Where no packet shows when it is complete, the program may know it from later
  * work in the queue. */
-static void join_idle(struct slice *s, struct last *last)
+static void join_idle(struct slice_facts *f, struct last *last)
 {
     uint32_t wait = 0;
 
-    for (size_t i = s->sync_count; i-- > 0;) {
-        const struct slice_sync *sync = &s->syncs[i];
+    for (size_t i = f->order.sync_count; i-- > 0;) {
+        const struct slice_sync *sync = &f->order.syncs[i];
         struct last *of_queue = &last[sync->object];
-        if (sync->kind == SLICE_SYNC_WORK && !s->packets[sync->packet].seen)
-            need(s, sync->packet, of_queue->signal);
+        if (sync->kind == SLICE_SYNC_WORK && !f->packets[sync->packet].seen)
+            need(f, sync->packet, of_queue->signal);
         else if (sync->kind == SLICE_SYNC_WORK)
             of_queue->signal = sync->packet;
         if (sync->kind != SLICE_SYNC_IDLE)
@@ -356,7 +356,7 @@ static void join_idle(struct slice *s, struct last *last)
         if (sync->value)
             wait = sync->packet;
         else
-            need(s, sync->packet, wait);
+            need(f, sync->packet, wait);
     }
 }
 
@@ -369,31 +369,31 @@ static int compare_needs(const void *a, const void *b)
     return x->needed < y->needed ? -1 : x->needed > y->needed;
 }
 
-void slice_join_syncs(struct slice *s)
+void slice_join_syncs(struct slice_facts *f)
 {
-    struct last *last = calloc(s->object_count, sizeof *last);
+    struct last *last = calloc(f->object_count, sizeof *last);
 
     if (!last) {
-        slice_fail(s, lap_fail(LAP_ERROR_MEMORY, "out of memory"));
+        slice_no_memory(f);
         return;
     }
-    for (size_t i = 0; i < s->sync_count; i++)
-        join_sync(s, &s->syncs[i], &last[s->syncs[i].object]);
-    join_values(s);
-    join_idle(s, last);
+    for (size_t i = 0; i < f->order.sync_count; i++)
+        join_sync(f, &f->order.syncs[i], &last[f->order.syncs[i].object]);
+    join_values(f);
+    join_idle(f, last);
     free(last);
-    if (s->need_count)
-        qsort(s->needs, s->need_count, sizeof *s->needs, compare_needs);
+    if (f->order.need_count)
+        qsort(f->order.needs, f->order.need_count, sizeof *f->order.needs, compare_needs);
 }
 
 /* The first need of a packet; they end at the count. */
-size_t slice_needs_of(const struct slice *s, uint32_t packet)
+size_t slice_needs_of(const struct slice_facts *f, uint32_t packet)
 {
-    size_t low = 0, high = s->need_count;
+    size_t low = 0, high = f->order.need_count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (s->needs[middle].packet < packet)
+        if (f->order.needs[middle].packet < packet)
             low = middle + 1;
         else
             high = middle;
