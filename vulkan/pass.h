@@ -54,4 +54,11 @@ static inline const VkRenderPassBeginInfo *lap_pass_begin_info(uint32_t command,
                : NULL;
 }
 
+/* The same of LAP_PASS_BEGIN_RENDERING. */
+static inline const VkRenderingInfo *lap_pass_rendering_info(uint32_t command, const void *args)
+{
+    return command == GEN_vkCmdBeginRendering ? ((const struct gen_args_vkCmdBeginRendering *)args)->pRenderingInfo
+                                              : NULL;
+}
+
 #endif

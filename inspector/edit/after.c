@@ -17,6 +17,7 @@
 #include "inspector/position/held.h"
 #include "inspector/state/attachments.h"
 #include "inspector/state/bound_walk.h"
+#include "vulkan/pass.h"
 #include "vulkan/texel/texels.h"
 
 #define MOST_LAYERS 64u /* of an attachment */
@@ -73,15 +74,13 @@ static void see_begin(struct after *a, const struct bound *bound, uint32_t comma
 {
     const struct fact_framebuffer *framebuffer = fact_of_framebuffer(bound->facts, bound->pass.framebuffer);
     const struct fact_render_pass *pass = fact_of_render_pass(bound->facts, bound->pass.render_pass);
+    const VkRenderingInfo *rendering = lap_pass_rendering_info(command, begin->bytes);
 
     a->layers = framebuffer ? framebuffer->layers : 1;
     a->subpasses = pass ? pass->subpass_count : 0;
     a->views = pass && bound->pass.subpass < pass->subpass_count ? pass->subpasses[bound->pass.subpass].view_mask : 0;
-    if (command == GEN_vkCmdBeginRendering) {
-        const struct gen_args_vkCmdBeginRendering *args = (const void *)begin->bytes;
-        if (args->pRenderingInfo)
-            see_rendering(a, args->pRenderingInfo);
-    }
+    if (rendering)
+        see_rendering(a, rendering);
 }
 
 static enum lap_status keep(struct after *a, const struct bound_visit *visit)

@@ -188,7 +188,7 @@ enum lap_status scopes_see(struct scopes *scopes, struct recode *recode, uint32_
     case LAP_PASS_BEGIN:
         return begin_render_pass(scopes, command, lap_pass_begin_info(command, args));
     case LAP_PASS_BEGIN_RENDERING:
-        return begin_rendering(scopes, recode, ((const struct gen_args_vkCmdBeginRendering *)args)->pRenderingInfo);
+        return begin_rendering(scopes, recode, lap_pass_rendering_info(command, args));
     case LAP_PASS_NEXT:
         next_subpass(scopes);
         return LAP_OK;

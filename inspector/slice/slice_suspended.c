@@ -10,11 +10,10 @@
 
 void slice_see_suspended(struct slice_facts *f, const struct trace_call *call)
 {
-    const VkRenderingInfo *info;
+    const VkRenderingInfo *info = lap_pass_rendering_info(call->command, call->args);
 
     switch (lap_pass_step_of(call->command)) {
     case LAP_PASS_BEGIN_RENDERING:
-        info = ((const struct gen_args_vkCmdBeginRendering *)call->args)->pRenderingInfo;
         if (info && info->flags & VK_RENDERING_RESUMING_BIT)
             slice_add_step(f, &f->now.doing, slice_step(SLICE_RESUME, 0));
         f->now.suspends = info && info->flags & VK_RENDERING_SUSPENDING_BIT ? call->index + 1 : 0;

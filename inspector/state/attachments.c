@@ -154,10 +154,8 @@ enum lap_status attachments_of(const struct bound *bound, struct lap_arena *aren
     *out_begin = args;
     if (bound->pass.kind == BOUND_RENDER_PASS)
         of_render_pass(&list, arena, lap_pass_begin_info(*out_command, args->bytes));
-    else if (*out_command == GEN_vkCmdBeginRendering &&
-             ((const struct gen_args_vkCmdBeginRendering *)(const void *)args->bytes)->pRenderingInfo)
-        of_rendering(&list, arena,
-                     ((const struct gen_args_vkCmdBeginRendering *)(const void *)args->bytes)->pRenderingInfo);
+    else if (lap_pass_rendering_info(*out_command, args->bytes))
+        of_rendering(&list, arena, lap_pass_rendering_info(*out_command, args->bytes));
     *out = list.items;
     *out_count = list.count;
     return LAP_OK;

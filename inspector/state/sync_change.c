@@ -33,18 +33,17 @@ static void begin(struct sync_views *views, const struct creation_facts *facts, 
 
 static void see_views(struct sync_views *views, const struct creation_facts *facts, const struct trace_call *call)
 {
+    const VkRenderPassBeginInfo *pass = lap_pass_begin_info(call->command, call->args);
+    const VkRenderingInfo *rendering = lap_pass_rendering_info(call->command, call->args);
+
     switch (lap_pass_step_of(call->command)) {
-    case LAP_PASS_BEGIN: {
-        const VkRenderPassBeginInfo *info = lap_pass_begin_info(call->command, call->args);
-        if (info)
-            enter(views, facts, gen_u64_VkRenderPass(info->renderPass), 0);
+    case LAP_PASS_BEGIN:
+        if (pass)
+            enter(views, facts, gen_u64_VkRenderPass(pass->renderPass), 0);
         break;
-    }
-    case LAP_PASS_BEGIN_RENDERING: {
-        const VkRenderingInfo *info = ((const struct gen_args_vkCmdBeginRendering *)call->args)->pRenderingInfo;
-        *views = (struct sync_views){.mask = info ? info->viewMask : 0};
+    case LAP_PASS_BEGIN_RENDERING:
+        *views = (struct sync_views){.mask = rendering ? rendering->viewMask : 0};
         break;
-    }
     case LAP_PASS_NEXT:
         enter(views, facts, views->render_pass, views->subpass + 1);
         break;

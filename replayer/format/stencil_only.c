@@ -307,11 +307,9 @@ void replay_format_stencil_note(struct replay *r, const struct replay_device *de
     case LAP_PASS_BEGIN:
         enter_pass(r, dev, commands, tests, lap_pass_begin_info(r->at.command, args)->renderPass, 0);
         return;
-    case LAP_PASS_BEGIN_RENDERING: {
-        const struct gen_args_vkCmdBeginRendering *a = args;
-        enter(dev, commands, tests, attachments_are_alone(a->pRenderingInfo));
+    case LAP_PASS_BEGIN_RENDERING:
+        enter(dev, commands, tests, attachments_are_alone(lap_pass_rendering_info(r->at.command, args)));
         return;
-    }
     case LAP_PASS_NEXT:
         enter_pass(r, dev, commands, tests, tests->pass, tests->subpass + 1);
         return;
