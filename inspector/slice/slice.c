@@ -30,8 +30,7 @@ static enum lap_status check_waits(const struct slice *s)
     return LAP_OK;
 }
 
-static enum lap_status find(struct slice *s, const struct lap_reader *trace,
-                            void (*progress)(void *user, uint64_t done, uint64_t all), void *user)
+static enum lap_status find(struct slice *s, const struct lap_reader *trace, slice_progress_fn progress, void *user)
 {
     struct trace_visitor visitors[2] = {slice_see_visitor(&s->facts)};
     unsigned visitor_count = 1;
@@ -58,51 +57,41 @@ static enum lap_status find(struct slice *s, const struct lap_reader *trace,
     return status == LAP_OK && s->facts.draw.at ? check_waits(s) : status;
 }
 
-static enum lap_status create(uint64_t first, uint64_t last, struct slice **out)
+static enum lap_status create(const struct lap_reader *trace, const struct slice_facts *asked,
+                              const struct contents_file *file, slice_progress_fn progress, void *user,
+                              struct slice **out)
 {
     struct slice *s = *out = calloc(1, sizeof *s);
+    enum lap_status status;
 
     if (!s)
         return lap_no_memory(NULL);
+    s->facts = *asked;
     s->facts.status = &s->status;
-    s->facts.first = first;
-    s->facts.last = last;
-    s->solution.facts = &s->facts;
-    s->solution.sets = &s->facts.sets;
-    s->solution.expansion = &s->expansion;
-    return LAP_OK;
+    s->solution = (struct slice_solution){.facts = &s->facts, .sets = &s->facts.sets, .expansion = &s->expansion};
+    if (s->facts.takes && !(s->solution.taking = slice_taking_create(file)))
+        status = lap_no_memory(NULL);
+    else
+        status = find(s, trace, progress, user);
+    if (status != LAP_OK)
+        slice_destroy(out);
+    return status;
 }
 
 enum lap_status slice_find(const struct lap_reader *trace, uint64_t first, uint64_t last,
-                           const struct position_found *draw, void (*progress)(void *user, uint64_t done, uint64_t all),
-                           void *user, struct slice **out)
+                           const struct position_found *draw, slice_progress_fn progress, void *user,
+                           struct slice **out)
 {
-    enum lap_status status = create(first, last, out);
-
-    if (status == LAP_OK) {
-        (*out)->facts.draw.at = draw;
-        status = find(*out, trace, progress, user);
-    }
-    if (status != LAP_OK)
-        slice_destroy(out);
-    return status;
+    const struct slice_facts asked = {.first = first, .last = last, .draw.at = draw};
+    return create(trace, &asked, NULL, progress, user, out);
 }
 
 enum lap_status slice_find_with_contents(const struct lap_reader *trace, uint64_t first, uint64_t last,
-                                         const struct contents_file *file,
-                                         void (*progress)(void *user, uint64_t done, uint64_t all), void *user,
+                                         const struct contents_file *file, slice_progress_fn progress, void *user,
                                          struct slice **out)
 {
-    enum lap_status status = create(first, last, out);
-
-    if (status == LAP_OK) {
-        (*out)->facts.takes = true;
-        (*out)->solution.taking = slice_taking_create(file);
-        status = (*out)->solution.taking ? find(*out, trace, progress, user) : lap_no_memory(NULL);
-    }
-    if (status != LAP_OK)
-        slice_destroy(out);
-    return status;
+    const struct slice_facts asked = {.first = first, .last = last, .takes = true};
+    return create(trace, &asked, file, progress, user, out);
 }
 
 void slice_destroy(struct slice **slice)
@@ -135,19 +124,24 @@ enum slice_fate slice_fate_of(const struct slice *s, uint64_t ticket)
     return p->kept ? SLICE_EMPTIED : SLICE_DROPPED;
 }
 
+/* An object that has this number. */
+static bool number_stays(const struct slice *s, uint32_t type, size_t index)
+{
+    const uint32_t object = s->facts.numbers[type].at[index], maker = object ? s->facts.objects[object].maker : 0;
+    return maker && s->solution.packets[maker].kept;
+}
+
 uint64_t slice_holes(const struct slice *s)
 {
     uint64_t holes = 0;
 
     for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
         uint64_t behind = 0; /* the highest that stays so far */
-        for (size_t index = 1; index < s->facts.numbers[type].capacity; index++) {
-            uint32_t object = s->facts.numbers[type].at[index], maker = object ? s->facts.objects[object].maker : 0;
-            if (maker && s->solution.packets[maker].kept) {
+        for (size_t index = 1; index < s->facts.numbers[type].capacity; index++)
+            if (number_stays(s, type, index)) {
                 holes += index - behind - 1;
                 behind = index;
             }
-        }
     }
     return holes;
 }
@@ -159,11 +153,9 @@ bool slice_executes(const struct slice *s, uint64_t ticket)
 
 uint64_t slice_next_number(const struct slice *s, uint32_t type)
 {
-    for (size_t index = s->facts.numbers[type].capacity; index-- > 1;) {
-        uint32_t object = s->facts.numbers[type].at[index], maker = object ? s->facts.objects[object].maker : 0;
-        if (maker && s->solution.packets[maker].kept)
+    for (size_t index = s->facts.numbers[type].capacity; index-- > 1;)
+        if (number_stays(s, type, index))
             return index + 1;
-    }
     return 1;
 }
 
@@ -261,11 +253,10 @@ bool slice_records_again(const struct slice *s, uint64_t ticket)
 
 uint64_t slice_next_alive(const struct slice *s, uint32_t type, uint64_t behind)
 {
-    for (uint64_t index = behind + 1; index < s->facts.numbers[type].capacity; index++) {
-        const struct slice_object *o = &s->facts.objects[s->facts.numbers[type].at[index]];
-        if (s->facts.numbers[type].at[index] && slice_is_alive(&s->facts, o) && s->solution.packets[o->maker].kept)
+    for (uint64_t index = behind + 1; index < s->facts.numbers[type].capacity; index++)
+        if (number_stays(s, type, index) &&
+            slice_is_alive(&s->facts, &s->facts.objects[s->facts.numbers[type].at[index]]))
             return index;
-    }
     return 0;
 }
 

@@ -26,21 +26,22 @@ enum slice_fate {
     SLICE_EMPTIED /* lapilliBlock: only the beginning and the end of the command buffer */
 };
 
+typedef void (*slice_progress_fn)(void *user, uint64_t done, uint64_t all);
+
 /* first, last: tickets of the part, 1 <= first <= last. draw: NULL, or the command with which the part ends: first and
  * last are its submit's, whose earlier command buffers stay where their contents are needed. Does not move `trace`.
  * progress (may be NULL) gets tickets, and twice `last` for all. On failure *out is NULL: the reader's and the
  * decoders' errors; LAP_ERROR_LIMIT: more packets or objects than can be followed; LAP_ERROR_MEMORY. */
 enum lap_status slice_find(const struct lap_reader *trace, uint64_t first, uint64_t last,
-                           const struct position_found *draw, void (*progress)(void *user, uint64_t done, uint64_t all),
-                           void *user, struct slice **out) LAP_MUST_CHECK;
+                           const struct position_found *draw, slice_progress_fn progress, void *user,
+                           struct slice **out) LAP_MUST_CHECK;
 void slice_destroy(struct slice **slice); /* also for NULL */
 
 /* The same with contents that are taken from a replay which stops in front of the part (inspector/state/contents.h):
  * packets that only made these do not stay. file: the contents; where one was not fully read, the work that made it
  * stays. NULL: slice_contents lists the contents for a replay, and no other function may be called. */
 enum lap_status slice_find_with_contents(const struct lap_reader *trace, uint64_t first, uint64_t last,
-                                         const struct contents_file *file,
-                                         void (*progress)(void *user, uint64_t done, uint64_t all), void *user,
+                                         const struct contents_file *file, slice_progress_fn progress, void *user,
                                          struct slice **out) LAP_MUST_CHECK;
 const struct contents *slice_contents(const struct slice *slice);
 bool slice_takes_content(const struct slice *slice, size_t line);

@@ -38,7 +38,7 @@ static void see_submit(struct slice_solution *s, struct asked *asked, uint32_t t
     }
 }
 
-/* Calls visit for each object that a call before the part asks for. */
+/* For each object that a call before the part asks for. */
 static void go_over(struct slice_solution *s,
                     void (*visit)(struct slice_solution *s, uint32_t ticket, const struct asked *asked))
 {

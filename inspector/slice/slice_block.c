@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "gen_decode.h"
 #include "gen_effects.h"
 #include "gen_reflect.h"
@@ -52,22 +51,14 @@ void slice_access(struct slice_facts *f, uint32_t object, enum slice_step kind)
 
 /* ---- barriers and render passes ---- */
 
-static bool covers(const struct slice_object *image, const VkImageSubresourceRange *range)
-{
-    return image->mips && range->baseMipLevel == 0 && range->baseArrayLayer == 0 &&
-           (range->levelCount == VK_REMAINING_MIP_LEVELS || range->levelCount >= image->mips) &&
-           (range->layerCount == VK_REMAINING_ARRAY_LAYERS || range->layerCount >= image->layers) &&
-           (image->aspects & ~range->aspectMask) == 0;
-}
-
 static void image_barrier(struct slice_facts *f, VkImage image, VkImageLayout from, VkImageLayout to, bool moves,
                           const VkImageSubresourceRange *range)
 {
-    uint32_t object = slice_object_of(f, GEN_HANDLE_VkImage, gen_u64_VkImage(image));
+    uint32_t object = OBJECT(f, VkImage, image);
 
     if (!object || !slice_add_id(f, &f->now.names, object))
         return;
-    if (from == VK_IMAGE_LAYOUT_UNDEFINED && covers(&f->objects[object], range))
+    if (from == VK_IMAGE_LAYOUT_UNDEFINED && slice_covers(&f->objects[object], range))
         slice_access(f, object, SLICE_REPLACE);
     else
         slice_access(f, object, from != to || moves ? SLICE_LAYOUT : SLICE_READ);
@@ -93,11 +84,25 @@ struct walking {
 
 static void buffer_barrier(struct slice_facts *f, VkBuffer buffer, bool moves)
 {
-    uint32_t object = slice_object_of(f, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(buffer));
+    uint32_t object = OBJECT(f, VkBuffer, buffer);
 
     if (object && slice_add_id(f, &f->now.names, object) && moves)
         slice_access(f, object, SLICE_CHANGE);
 }
+
+#define IMAGE_BARRIER(type)                                                                                            \
+    case GEN_STRUCT_##type: {                                                                                          \
+        const type *b = place->at;                                                                                     \
+        image_barrier(w->f, b->image, b->oldLayout, b->newLayout, b->srcQueueFamilyIndex != b->dstQueueFamilyIndex,    \
+                      &b->subresourceRange);                                                                           \
+        return false;                                                                                                  \
+    }
+#define BUFFER_BARRIER(type)                                                                                           \
+    case GEN_STRUCT_##type: {                                                                                          \
+        const type *b = place->at;                                                                                     \
+        buffer_barrier(w->f, b->buffer, b->srcQueueFamilyIndex != b->dstQueueFamilyIndex);                             \
+        return false;                                                                                                  \
+    }
 
 static bool begin_struct(void *user, const struct lap_place *place, uint32_t number)
 {
@@ -106,32 +111,10 @@ static bool begin_struct(void *user, const struct lap_place *place, uint32_t num
     if (!w->effect)
         return true;
     switch (number) {
-    case GEN_STRUCT_VkImageMemoryBarrier: {
-        const VkImageMemoryBarrier *b = place->at;
-        if (b->image)
-            image_barrier(w->f, b->image, b->oldLayout, b->newLayout, b->srcQueueFamilyIndex != b->dstQueueFamilyIndex,
-                          &b->subresourceRange);
-        return false;
-    }
-    case GEN_STRUCT_VkImageMemoryBarrier2: {
-        const VkImageMemoryBarrier2 *b = place->at;
-        if (b->image)
-            image_barrier(w->f, b->image, b->oldLayout, b->newLayout, b->srcQueueFamilyIndex != b->dstQueueFamilyIndex,
-                          &b->subresourceRange);
-        return false;
-    }
-    case GEN_STRUCT_VkBufferMemoryBarrier: {
-        const VkBufferMemoryBarrier *b = place->at;
-        if (b->buffer)
-            buffer_barrier(w->f, b->buffer, b->srcQueueFamilyIndex != b->dstQueueFamilyIndex);
-        return false;
-    }
-    case GEN_STRUCT_VkBufferMemoryBarrier2: {
-        const VkBufferMemoryBarrier2 *b = place->at;
-        if (b->buffer)
-            buffer_barrier(w->f, b->buffer, b->srcQueueFamilyIndex != b->dstQueueFamilyIndex);
-        return false;
-    }
+        IMAGE_BARRIER(VkImageMemoryBarrier)
+        IMAGE_BARRIER(VkImageMemoryBarrier2)
+        BUFFER_BARRIER(VkBufferMemoryBarrier)
+        BUFFER_BARRIER(VkBufferMemoryBarrier2)
     default:
         return true;
     }
@@ -144,8 +127,8 @@ static void begin_render_pass(struct slice_facts *f, const VkRenderPassBeginInfo
 
     if (!info || !info->renderPass || !info->framebuffer)
         return;
-    pass = slice_object_of(f, GEN_HANDLE_VkRenderPass, gen_u64_VkRenderPass(info->renderPass));
-    framebuffer = slice_object_of(f, GEN_HANDLE_VkFramebuffer, gen_u64_VkFramebuffer(info->framebuffer));
+    pass = OBJECT(f, VkRenderPass, info->renderPass);
+    framebuffer = OBJECT(f, VkFramebuffer, info->framebuffer);
     if (!pass || !framebuffer)
         return;
     for (uint32_t i = 0; i < f->objects[framebuffer].refs.count && i < 32; i++)
@@ -157,7 +140,7 @@ static void begin_render_pass(struct slice_facts *f, const VkRenderPassBeginInfo
 
 static void replace_buffer(struct slice_facts *f, VkBuffer buffer, VkBuffer source, uint64_t offset, uint64_t size)
 {
-    uint32_t object = slice_object_of(f, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(buffer));
+    uint32_t object = OBJECT(f, VkBuffer, buffer);
 
     if (object && buffer != source && offset == 0 && size >= f->objects[object].bytes && f->objects[object].bytes)
         slice_access(f, object, SLICE_REPLACE);
@@ -165,10 +148,10 @@ static void replace_buffer(struct slice_facts *f, VkBuffer buffer, VkBuffer sour
 
 static void replace_image(struct slice_facts *f, VkImage image, uint32_t count, const VkImageSubresourceRange *ranges)
 {
-    uint32_t object = slice_object_of(f, GEN_HANDLE_VkImage, gen_u64_VkImage(image));
+    uint32_t object = OBJECT(f, VkImage, image);
 
     for (uint32_t i = 0; object && ranges && i < count; i++)
-        if (covers(&f->objects[object], &ranges[i]))
+        if (slice_covers(&f->objects[object], &ranges[i]))
             slice_access(f, object, SLICE_CLEAR);
 }
 
@@ -179,7 +162,7 @@ static void replace_whole(struct slice_facts *f, const struct trace_call *call)
     switch (call->command) {
     case GEN_vkCmdFillBuffer: {
         const struct gen_args_vkCmdFillBuffer *a = call->args;
-        uint32_t object = slice_object_of(f, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(a->dstBuffer));
+        uint32_t object = OBJECT(f, VkBuffer, a->dstBuffer);
         /* VK_WHOLE_SIZE leaves out an incomplete word at the end. */
         if (a->size != VK_WHOLE_SIZE || f->objects[object].bytes % 4 == 0)
             replace_buffer(f, a->dstBuffer, VK_NULL_HANDLE, a->dstOffset, a->size);
@@ -255,8 +238,7 @@ void slice_walk(struct slice_facts *f, uint32_t command, const void *args, const
 
 static int compare_ids(const void *a, const void *b)
 {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
+    return SLICE_ORDER(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 void slice_end_block(struct slice_facts *f)
@@ -273,10 +255,8 @@ void slice_end_block(struct slice_facts *f)
         if (i == 0 || f->now.names.at[i] != f->now.names.at[i - 1])
             f->now.names.at[count++] = f->now.names.at[i];
     f->now.names.count = count;
-    if (!lap_array_grow(&f->blocks, sizeof *f->blocks, &f->block_capacity, (size_t)f->now.block + 1)) {
-        slice_no_memory(f);
+    if (!slice_make_room(f, &f->blocks, sizeof *f->blocks, &f->block_capacity, (size_t)f->now.block + 1))
         return;
-    }
     memset(f->blocks + before, 0, (f->block_capacity - before) * sizeof *f->blocks);
     f->blocks[f->now.block].names = slice_keep_ids(f, &f->now.names);
     f->blocks[f->now.block].steps = slice_keep_steps(f, &f->now.doing);

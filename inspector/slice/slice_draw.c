@@ -3,10 +3,8 @@
  * A part that ends with a command: only earlier commands of its command buffers matter. Each of these gets a packet
  * behind all others, for a block with the effects of its commands up to there (struct slice_draw).
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "inspector/slice/slice_see.h"
 
 /* ---- blocks ---- */
@@ -19,30 +17,25 @@ static void drop_executions(struct slice_steps *steps, size_t from, uint32_t sta
             steps->count = i;
 }
 
-static void take(struct slice_facts *f, struct slice_prefix *prefix)
-{
-    prefix->names = slice_keep_ids(f, &f->now.names);
-    prefix->steps = slice_keep_steps(f, &f->now.doing);
-    if (f->now.saw_addresses && slice_add_step(f, &f->steps, slice_step(SLICE_ADDRESSES, 0)))
-        prefix->steps.count++;
-}
-
 void slice_draw_see(struct slice_facts *f, const struct trace_call *call, size_t steps_before)
 {
     const struct position_found *at = f->draw.at;
 
     for (unsigned i = 0; at && i < at->place_count; i++) {
         const struct position_place *place = &at->places[i];
+        struct slice_prefix *prefix;
+        size_t all;
         if (call->block != place->block || call->index != place->command)
             continue;
-        if (i + 1 < at->place_count) { /* the block's own steps stay as they are */
-            size_t all = f->now.doing.count;
+        prefix = &f->draw.prefixes[i];
+        all = f->now.doing.count; /* the block's own steps stay as they are */
+        if (i + 1 < at->place_count)
             drop_executions(&f->now.doing, steps_before, place->executed + 1);
-            take(f, &f->draw.prefixes[i]);
-            f->now.doing.count = all;
-        } else {
-            take(f, &f->draw.prefixes[i]);
-        }
+        prefix->names = slice_keep_ids(f, &f->now.names);
+        prefix->steps = slice_keep_steps(f, &f->now.doing);
+        if (f->now.saw_addresses && slice_add_step(f, &f->steps, slice_step(SLICE_ADDRESSES, 0)))
+            prefix->steps.count++;
+        f->now.doing.count = all;
     }
 }
 
@@ -68,11 +61,9 @@ uint32_t slice_draw_add(struct slice_facts *f)
     const struct position_found *at = f->draw.at;
     size_t first_block = f->block_capacity, first = f->packet_count, before = f->packet_capacity;
 
-    if (!lap_array_grow(&f->packets, sizeof *f->packets, &f->packet_capacity, first + at->place_count) ||
-        !lap_array_grow(&f->blocks, sizeof *f->blocks, &f->block_capacity, first_block + at->place_count)) {
-        slice_no_memory(f);
+    if (!slice_make_room(f, &f->packets, sizeof *f->packets, &f->packet_capacity, first + at->place_count) ||
+        !slice_make_room(f, &f->blocks, sizeof *f->blocks, &f->block_capacity, first_block + at->place_count))
         return 0;
-    }
     memset(f->packets + before, 0, (f->packet_capacity - before) * sizeof *f->packets);
     memset(f->blocks + first_block, 0, (f->block_capacity - first_block) * sizeof *f->blocks);
     for (unsigned i = 0; i < at->place_count; i++) {

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "inspector/slice/slice_facts.h"
 
 void slice_expansion_finish(struct slice_expansion *e)
@@ -35,10 +34,8 @@ static bool begin(const struct slice_facts *f, struct slice_expansion *e)
 
 static bool enter(const struct slice_facts *f, struct slice_expansion *e, size_t depth, uint32_t packet)
 {
-    if (!lap_array_grow(&e->frames, sizeof *e->frames, &e->frame_capacity, depth + 1)) {
-        slice_no_memory(f);
+    if (!slice_make_room(f, &e->frames, sizeof *e->frames, &e->frame_capacity, depth + 1))
         return false;
-    }
     e->entered[packet] = e->number;
     e->frames[depth] = (struct slice_frame){packet, 0, 0};
     return slice_add_step(f, &e->steps, slice_step(SLICE_BEGIN, packet));

@@ -16,22 +16,26 @@ void slice_no_memory(const struct slice_facts *f)
     slice_fail(f, lap_no_memory(NULL));
 }
 
+bool slice_make_room(const struct slice_facts *f, void *items, size_t item_bytes, size_t *capacity, size_t wanted)
+{
+    if (lap_array_grow(items, item_bytes, capacity, wanted))
+        return true;
+    slice_no_memory(f);
+    return false;
+}
+
 bool slice_add_id(const struct slice_facts *f, struct slice_ids *to, uint32_t id)
 {
-    if (!lap_array_grow(&to->at, sizeof *to->at, &to->capacity, to->count + 1)) {
-        slice_no_memory(f);
+    if (!slice_make_room(f, &to->at, sizeof *to->at, &to->capacity, to->count + 1))
         return false;
-    }
     to->at[to->count++] = id;
     return true;
 }
 
 bool slice_add_step(const struct slice_facts *f, struct slice_steps *to, uint64_t step)
 {
-    if (!lap_array_grow(&to->at, sizeof *to->at, &to->capacity, to->count + 1)) {
-        slice_no_memory(f);
+    if (!slice_make_room(f, &to->at, sizeof *to->at, &to->capacity, to->count + 1))
         return false;
-    }
     to->at[to->count++] = step;
     return true;
 }

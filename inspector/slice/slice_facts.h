@@ -112,8 +112,7 @@ struct slice_set { /* its state at the place of the walk */
     uint32_t changing; /* slots with SLICE_CHANGE */
 };
 
-struct slice_written { /* a slot that a packet writes: the other state than the current one, from before or from after
-                        */
+struct slice_written { /* a slot that a packet writes: the state that the set does not have, before or behind it */
     uint32_t set, slot;
     uint32_t object, packet;
     uint8_t access;
@@ -260,11 +259,16 @@ struct slice_facts {
 void slice_facts_finish(struct slice_facts *f);
 void slice_fail(const struct slice_facts *f, enum lap_status status);
 void slice_no_memory(const struct slice_facts *f);
+/* As lap_array_grow. */
+bool slice_make_room(const struct slice_facts *f, void *items, size_t item_bytes, size_t *capacity, size_t wanted);
 bool slice_add_id(const struct slice_facts *f, struct slice_ids *to, uint32_t id);
 bool slice_add_step(const struct slice_facts *f, struct slice_steps *to, uint64_t step);
 /* Copies to the end of f->ids or f->steps. */
 struct slice_run slice_keep_ids(struct slice_facts *f, const struct slice_ids *from);
 struct slice_run slice_keep_steps(struct slice_facts *f, const struct slice_steps *from);
+
+/* For qsort. */
+#define SLICE_ORDER(x, y) ((x) < (y) ? -1 : (x) > (y))
 
 /* The rest reads facts that are complete. */
 

@@ -6,55 +6,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "inspector/slice/slice_see.h"
 
 #define MOST_ROUNDS 100u
 
 /* ---- events ---- */
 
-static void add_event(struct slice_facts *f, enum slice_step kind, VkEvent event)
-{
-    if (event)
-        slice_add_step(f, &f->now.doing,
-                       slice_step(kind, slice_object_of(f, GEN_HANDLE_VkEvent, gen_u64_VkEvent(event))));
-}
-
-static void add_waits(struct slice_facts *f, uint32_t count, const VkEvent *events)
+static void add_events(struct slice_facts *f, enum slice_step kind, uint32_t count, const VkEvent *events)
 {
     for (uint32_t i = 0; events && i < count; i++)
-        add_event(f, SLICE_EVENT_WAIT, events[i]);
+        if (events[i])
+            slice_add_step(f, &f->now.doing, slice_step(kind, OBJECT(f, VkEvent, events[i])));
 }
+
+#define EVENT(command, kind)                                                                                           \
+    case GEN_##command:                                                                                                \
+        add_events(f, kind, 1, &((const struct gen_args_##command *)args)->event);                                     \
+        break
+#define WAITS(command)                                                                                                 \
+    case GEN_##command: {                                                                                              \
+        const struct gen_args_##command *a = args;                                                                     \
+        add_events(f, SLICE_EVENT_WAIT, a->eventCount, a->pEvents);                                                    \
+        break;                                                                                                         \
+    }
 
 void slice_see_events(struct slice_facts *f, uint32_t command, const void *args)
 {
     switch (command) {
-    case GEN_vkSetEvent:
-        add_event(f, SLICE_EVENT_SET, ((const struct gen_args_vkSetEvent *)args)->event);
-        break;
-    case GEN_vkResetEvent:
-        add_event(f, SLICE_EVENT_RESET, ((const struct gen_args_vkResetEvent *)args)->event);
-        break;
-    case GEN_vkCmdSetEvent:
-        add_event(f, SLICE_EVENT_SET, ((const struct gen_args_vkCmdSetEvent *)args)->event);
-        break;
-    case GEN_vkCmdSetEvent2:
-        add_event(f, SLICE_EVENT_SET, ((const struct gen_args_vkCmdSetEvent2 *)args)->event);
-        break;
-    case GEN_vkCmdResetEvent:
-        add_event(f, SLICE_EVENT_RESET, ((const struct gen_args_vkCmdResetEvent *)args)->event);
-        break;
-    case GEN_vkCmdResetEvent2:
-        add_event(f, SLICE_EVENT_RESET, ((const struct gen_args_vkCmdResetEvent2 *)args)->event);
-        break;
-    case GEN_vkCmdWaitEvents:
-        add_waits(f, ((const struct gen_args_vkCmdWaitEvents *)args)->eventCount,
-                  ((const struct gen_args_vkCmdWaitEvents *)args)->pEvents);
-        break;
-    case GEN_vkCmdWaitEvents2:
-        add_waits(f, ((const struct gen_args_vkCmdWaitEvents2 *)args)->eventCount,
-                  ((const struct gen_args_vkCmdWaitEvents2 *)args)->pEvents);
-        break;
+        EVENT(vkSetEvent, SLICE_EVENT_SET);
+        EVENT(vkResetEvent, SLICE_EVENT_RESET);
+        EVENT(vkCmdSetEvent, SLICE_EVENT_SET);
+        EVENT(vkCmdSetEvent2, SLICE_EVENT_SET);
+        EVENT(vkCmdResetEvent, SLICE_EVENT_RESET);
+        EVENT(vkCmdResetEvent2, SLICE_EVENT_RESET);
+        WAITS(vkCmdWaitEvents)
+        WAITS(vkCmdWaitEvents2)
     default:
         break;
     }
@@ -64,6 +50,7 @@ struct event { /* its state behind the packets so far */
     bool set;
     bool waited;       /* waited for, before it is set: the wait ends when the host sets it */
     bool set_by_waits; /* the state after the work behind the wait */
+    uint32_t wait;     /* 1 + the number of the last wait for it (struct waits); 0: none */
 };
 
 static void go_over(struct event *events, const uint64_t *steps, size_t count, bool host)
@@ -75,13 +62,13 @@ static void go_over(struct event *events, const uint64_t *steps, size_t count, b
             continue;
         event = &events[slice_step_number(steps[i])];
         if (kind == SLICE_EVENT_WAIT && !event->set && !event->waited)
-            *event = (struct event){.waited = true, .set_by_waits = true};
+            event->waited = event->set_by_waits = true;
         if (kind == SLICE_EVENT_WAIT)
             continue;
         if (event->waited && !host)
             event->set_by_waits = kind == SLICE_EVENT_SET;
         else if (event->waited && kind == SLICE_EVENT_SET)
-            *event = (struct event){.set = event->set_by_waits};
+            *event = (struct event){.set = event->set_by_waits, .wait = event->wait};
         else
             event->set = kind == SLICE_EVENT_SET;
     }
@@ -99,40 +86,38 @@ static bool goes_on(struct slice_facts *f, uint32_t packet, uint32_t end)
 
 /* The waits of a submit for events that are not set. */
 struct waits {
-    uint32_t *first; /* [event]: 1 + the number of its last one; 0: none */
     struct waiting {
         uint32_t submit, next;
     } * at;
     size_t count, capacity;
 };
 
-static void note_waits(struct slice_facts *f, struct waits *waits, const struct event *events, uint32_t submit,
+static void note_waits(struct slice_facts *f, struct waits *waits, struct event *events, uint32_t submit,
                        const uint64_t *steps, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t *first;
         if (slice_step_kind(steps[i]) != SLICE_EVENT_WAIT || !events[slice_step_number(steps[i])].waited)
             continue;
-        first = &waits->first[slice_step_number(steps[i])];
+        first = &events[slice_step_number(steps[i])].wait;
         if (*first && waits->at[*first - 1].submit == submit)
             continue;
-        if (!lap_array_grow(&waits->at, sizeof *waits->at, &waits->capacity, waits->count + 1)) {
-            slice_no_memory(f);
+        if (!slice_make_room(f, &waits->at, sizeof *waits->at, &waits->capacity, waits->count + 1))
             return;
-        }
         waits->at[waits->count++] = (struct waiting){submit, *first};
         *first = (uint32_t)waits->count;
     }
 }
 
 /* By the host, which may set one. */
-static void end_waits(struct slice_facts *f, struct waits *waits, uint32_t packet, const uint64_t *steps, size_t count)
+static void end_waits(struct slice_facts *f, struct waits *waits, struct event *events, uint32_t packet,
+                      const uint64_t *steps, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t *first;
         if (slice_step_kind(steps[i]) != SLICE_EVENT_SET)
             continue;
-        for (first = &waits->first[slice_step_number(steps[i])]; *first; *first = waits->at[*first - 1].next)
+        for (first = &events[slice_step_number(steps[i])].wait; *first; *first = waits->at[*first - 1].next)
             (void)goes_on(f, waits->at[*first - 1].submit, packet);
     }
 }
@@ -142,7 +127,7 @@ static void go_over_events(struct slice_facts *f, struct slice_expansion *e, str
     for (uint32_t i = 1; i < f->packet_count && *f->status == LAP_OK; i++) {
         const struct slice_run run = f->packets[i].steps;
         if (f->packets[i].kind == SLICE_STAYS) {
-            end_waits(f, waits, i, f->steps.at + run.from, run.count);
+            end_waits(f, waits, events, i, f->steps.at + run.from, run.count);
             go_over(events, f->steps.at + run.from, run.count, true);
         }
         for (uint32_t k = 0; f->packets[i].kind == SLICE_SUBMIT && k < run.count; k++) {
@@ -200,10 +185,7 @@ static bool go_over_syncs(struct slice_facts *f, uint32_t *last, const struct sl
 static int compare_ends(const void *a, const void *b)
 {
     const struct slice_late *x = a, *y = b;
-
-    if (x->end != y->end)
-        return x->end < y->end ? -1 : 1;
-    return x->submit < y->submit ? -1 : x->submit > y->submit;
+    return x->end != y->end ? SLICE_ORDER(x->end, y->end) : SLICE_ORDER(x->submit, y->submit);
 }
 
 static void list(struct slice_facts *f)
@@ -213,10 +195,8 @@ static void list(struct slice_facts *f)
     for (uint32_t i = 1; i < f->packet_count && i < f->first; i++) {
         if (f->packets[i].kind != SLICE_SUBMIT || !f->packets[i].end)
             continue;
-        if (!lap_array_grow(&f->order.late, sizeof *f->order.late, &capacity, f->order.late_count + 1)) {
-            slice_no_memory(f);
+        if (!slice_make_room(f, &f->order.late, sizeof *f->order.late, &capacity, f->order.late_count + 1))
             return;
-        }
         f->order.late[f->order.late_count++] = (struct slice_late){f->packets[i].end, i};
     }
     if (f->order.late_count)
@@ -225,14 +205,14 @@ static void list(struct slice_facts *f)
 
 void slice_find_late(struct slice_facts *f, struct slice_expansion *e)
 {
-    struct waits waits = {.first = calloc(f->object_count, sizeof *waits.first)};
+    struct waits waits = {0};
     struct event *events = calloc(f->object_count, sizeof *events);
     uint32_t *last = calloc(f->object_count, sizeof *last);
     size_t raise_count;
     struct slice_sync *raises = slice_sync_of_kind(f, SLICE_SYNC_RAISE, &raise_count);
     bool changed = true;
 
-    if (!waits.first || !events || !last)
+    if (!events || !last)
         slice_no_memory(f);
     if (*f->status == LAP_OK)
         go_over_events(f, e, &waits, events);
@@ -244,7 +224,6 @@ void slice_find_late(struct slice_facts *f, struct slice_expansion *e)
     }
     if (*f->status == LAP_OK)
         list(f);
-    free(waits.first);
     free(waits.at);
     free(events);
     free(last);

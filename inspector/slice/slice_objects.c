@@ -44,10 +44,8 @@ uint32_t slice_object_of(struct slice_facts *f, uint32_t type, uint64_t index)
         slice_fail(f, lap_fail(LAP_ERROR_LIMIT, "there is no room for %s %" PRIu64, gen_handle_names[type], index));
         return 0;
     }
-    if (!lap_array_grow(&f->numbers[type].at, sizeof(uint32_t), &f->numbers[type].capacity, (size_t)index + 1)) {
-        slice_no_memory(f);
+    if (!slice_make_room(f, &f->numbers[type].at, sizeof(uint32_t), &f->numbers[type].capacity, (size_t)index + 1))
         return 0;
-    }
     memset(f->numbers[type].at + before, 0, (f->numbers[type].capacity - before) * sizeof(uint32_t));
     if (!f->numbers[type].at[index] && (f->numbers[type].at[index] = slice_new_object(f, type)))
         f->objects[f->numbers[type].at[index]].index = index;
@@ -77,10 +75,8 @@ uint32_t *slice_seen_of(struct slice_facts *f, uint32_t object)
 {
     size_t before = f->now.seen_capacity;
 
-    if (!lap_array_grow(&f->now.seen, sizeof *f->now.seen, &f->now.seen_capacity, f->object_count)) {
-        slice_no_memory(f);
+    if (!slice_make_room(f, &f->now.seen, sizeof *f->now.seen, &f->now.seen_capacity, f->object_count))
         return NULL;
-    }
     memset(f->now.seen + before, 0, (f->now.seen_capacity - before) * sizeof *f->now.seen);
     return &f->now.seen[object];
 }
@@ -179,21 +175,21 @@ static void see_semaphore(struct slice_facts *f, const VkSemaphoreCreateInfo *in
         }
 }
 
+bool slice_covers(const struct slice_object *image, const VkImageSubresourceRange *range)
+{
+    return image->mips && range->baseMipLevel == 0 && range->baseArrayLayer == 0 &&
+           (range->levelCount == VK_REMAINING_MIP_LEVELS || range->levelCount >= image->mips) &&
+           (range->layerCount == VK_REMAINING_ARRAY_LAYERS || range->layerCount >= image->layers) &&
+           (image->aspects & ~range->aspectMask) == 0;
+}
+
 static void see_view(struct slice_facts *f, const VkImageViewCreateInfo *info, uint32_t object)
 {
-    const struct slice_object *image;
-    uint32_t of;
+    uint32_t of = info ? OBJECT(f, VkImage, info->image) : 0;
 
-    if (!info || !info->image || !(of = slice_object_of(f, GEN_HANDLE_VkImage, gen_u64_VkImage(info->image))))
-        return;
-    image = &f->objects[of];
-    f->objects[object].full =
-        image->mips && info->subresourceRange.baseMipLevel == 0 && info->subresourceRange.baseArrayLayer == 0 &&
-        (info->subresourceRange.levelCount == VK_REMAINING_MIP_LEVELS ||
-         info->subresourceRange.levelCount >= image->mips) &&
-        (info->subresourceRange.layerCount == VK_REMAINING_ARRAY_LAYERS ||
-         info->subresourceRange.layerCount >= image->layers) &&
-        (image->aspects & ~info->subresourceRange.aspectMask) == 0 && info->viewType != VK_IMAGE_VIEW_TYPE_3D;
+    if (of)
+        f->objects[object].full =
+            slice_covers(&f->objects[of], &info->subresourceRange) && info->viewType != VK_IMAGE_VIEW_TYPE_3D;
 }
 
 static void see_framebuffer(struct slice_facts *f, const VkFramebufferCreateInfo *info, uint32_t object)
@@ -201,8 +197,7 @@ static void see_framebuffer(struct slice_facts *f, const VkFramebufferCreateInfo
     uint64_t from = f->ids.count;
 
     for (uint32_t i = 0; info && info->pAttachments && i < info->attachmentCount; i++)
-        if (!slice_add_id(f, &f->ids,
-                          slice_object_of(f, GEN_HANDLE_VkImageView, gen_u64_VkImageView(info->pAttachments[i]))))
+        if (!slice_add_id(f, &f->ids, OBJECT(f, VkImageView, info->pAttachments[i])))
             return;
     f->objects[object].refs = (struct slice_run){from, (uint32_t)(f->ids.count - from)};
 }
@@ -230,12 +225,12 @@ static void see_swapchain(struct slice_facts *f, const VkSwapchainCreateInfoKHR 
 
 static void see_swapchain_images(struct slice_facts *f, const struct gen_args_vkGetSwapchainImagesKHR *a)
 {
-    uint32_t swapchain = slice_object_of(f, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(a->swapchain));
+    uint32_t swapchain = OBJECT(f, VkSwapchainKHR, a->swapchain);
     uint64_t from = f->ids.count;
 
     for (uint32_t i = 0; swapchain && a->pSwapchainImages && a->pSwapchainImageCount && i < *a->pSwapchainImageCount;
          i++) {
-        uint32_t image = slice_object_of(f, GEN_HANDLE_VkImage, gen_u64_VkImage(a->pSwapchainImages[i]));
+        uint32_t image = OBJECT(f, VkImage, a->pSwapchainImages[i]);
         if (!image || !slice_add_id(f, &f->ids, image))
             return;
         f->objects[image].mips = 1;
@@ -247,54 +242,27 @@ static void see_swapchain_images(struct slice_facts *f, const struct gen_args_vk
         f->objects[swapchain].refs = (struct slice_run){from, (uint32_t)(f->ids.count - from)};
 }
 
-#define MADE(command, member, handle)                                                                                  \
-    slice_object_of(f, GEN_HANDLE_##handle,                                                                            \
-                    ((const struct gen_args_##command *)call->args)->member                                            \
-                        ? gen_u64_##handle(*((const struct gen_args_##command *)call->args)->member)                   \
-                        : 0)
-#define INFO(command) (((const struct gen_args_##command *)call->args)->pCreateInfo)
+#define SEE(command, member, handle, see)                                                                              \
+    case GEN_##command: {                                                                                              \
+        const struct gen_args_##command *a = call->args;                                                               \
+        uint32_t object = a->member ? OBJECT(f, handle, *a->member) : 0;                                               \
+        if (object)                                                                                                    \
+            see(f, a->pCreateInfo, object);                                                                            \
+        break;                                                                                                         \
+    }
 
 void slice_see_creation(struct slice_facts *f, const struct trace_call *call)
 {
-    uint32_t object;
-
     switch (call->command) {
-    case GEN_vkCreateImage:
-        if ((object = MADE(vkCreateImage, pImage, VkImage)))
-            see_image(f, INFO(vkCreateImage), object);
-        break;
-    case GEN_vkCreateBuffer:
-        if ((object = MADE(vkCreateBuffer, pBuffer, VkBuffer)))
-            see_buffer(f, INFO(vkCreateBuffer), object);
-        break;
-    case GEN_vkCreateQueryPool:
-        if ((object = MADE(vkCreateQueryPool, pQueryPool, VkQueryPool)))
-            see_query_pool(f, INFO(vkCreateQueryPool), object);
-        break;
-    case GEN_vkCreateSemaphore:
-        if ((object = MADE(vkCreateSemaphore, pSemaphore, VkSemaphore)))
-            see_semaphore(f, INFO(vkCreateSemaphore), object);
-        break;
-    case GEN_vkCreateImageView:
-        if ((object = MADE(vkCreateImageView, pView, VkImageView)))
-            see_view(f, INFO(vkCreateImageView), object);
-        break;
-    case GEN_vkCreateFramebuffer:
-        if ((object = MADE(vkCreateFramebuffer, pFramebuffer, VkFramebuffer)))
-            see_framebuffer(f, INFO(vkCreateFramebuffer), object);
-        break;
-    case GEN_vkCreateRenderPass:
-        if ((object = MADE(vkCreateRenderPass, pRenderPass, VkRenderPass)))
-            see_render_pass(f, INFO(vkCreateRenderPass), object);
-        break;
-    case GEN_vkCreateRenderPass2:
-        if ((object = MADE(vkCreateRenderPass2, pRenderPass, VkRenderPass)))
-            see_render_pass2(f, INFO(vkCreateRenderPass2), object);
-        break;
-    case GEN_vkCreateSwapchainKHR:
-        if ((object = MADE(vkCreateSwapchainKHR, pSwapchain, VkSwapchainKHR)))
-            see_swapchain(f, INFO(vkCreateSwapchainKHR), object);
-        break;
+        SEE(vkCreateImage, pImage, VkImage, see_image)
+        SEE(vkCreateBuffer, pBuffer, VkBuffer, see_buffer)
+        SEE(vkCreateQueryPool, pQueryPool, VkQueryPool, see_query_pool)
+        SEE(vkCreateSemaphore, pSemaphore, VkSemaphore, see_semaphore)
+        SEE(vkCreateImageView, pView, VkImageView, see_view)
+        SEE(vkCreateFramebuffer, pFramebuffer, VkFramebuffer, see_framebuffer)
+        SEE(vkCreateRenderPass, pRenderPass, VkRenderPass, see_render_pass)
+        SEE(vkCreateRenderPass2, pRenderPass, VkRenderPass, see_render_pass2)
+        SEE(vkCreateSwapchainKHR, pSwapchain, VkSwapchainKHR, see_swapchain)
     case GEN_vkGetSwapchainImagesKHR:
         see_swapchain_images(f, call->args);
         break;
@@ -307,16 +275,14 @@ void slice_see_creation(struct slice_facts *f, const struct trace_call *call)
 
 void slice_see_place(struct slice_facts *f, uint32_t object, VkDeviceMemory memory, uint64_t offset, uint64_t size)
 {
-    uint32_t of = memory ? slice_object_of(f, GEN_HANDLE_VkDeviceMemory, gen_u64_VkDeviceMemory(memory)) : 0;
+    uint32_t of = OBJECT(f, VkDeviceMemory, memory);
     struct slice_place *place;
 
     if (!object || !of)
         return;
     f->objects[object].placed = true;
-    if (!lap_array_grow(&f->places, sizeof *f->places, &f->place_capacity, f->place_count + 1)) {
-        slice_no_memory(f);
+    if (!slice_make_room(f, &f->places, sizeof *f->places, &f->place_capacity, f->place_count + 1))
         return;
-    }
     place = &f->places[f->place_count++];
     *place = (struct slice_place){of, offset, offset + size < offset ? UINT64_MAX : offset + size, object};
 }
@@ -324,10 +290,7 @@ void slice_see_place(struct slice_facts *f, uint32_t object, VkDeviceMemory memo
 static int compare_places(const void *a, const void *b)
 {
     const struct slice_place *x = a, *y = b;
-
-    if (x->memory != y->memory)
-        return x->memory < y->memory ? -1 : 1;
-    return x->from < y->from ? -1 : x->from > y->from;
+    return x->memory != y->memory ? SLICE_ORDER(x->memory, y->memory) : SLICE_ORDER(x->from, y->from);
 }
 
 /* Objects that overlap in memory share their contents. */
@@ -356,8 +319,8 @@ void slice_join_places(struct slice_facts *f)
 
 void slice_see_bound_image(struct slice_facts *f, const struct gen_args_lapilliBindImage *a)
 {
-    uint32_t image = slice_object_of(f, GEN_HANDLE_VkImage, gen_u64_VkImage(a->image));
-    uint32_t swapchain = slice_object_of(f, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(a->swapchain));
+    uint32_t image = OBJECT(f, VkImage, a->image);
+    uint32_t swapchain = OBJECT(f, VkSwapchainKHR, a->swapchain);
 
     slice_see_place(f, image, a->memory, a->memoryOffset, a->size);
     if (image && swapchain && a->swapchainImageIndex < f->objects[swapchain].refs.count)

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/array.h"
 #include "gen_reflect.h"
 #include "inspector/edit/twins.h"
 #include "vulkan/walk.h"
@@ -15,7 +14,7 @@
 
 static void submit_buffer(struct slice_facts *f, VkCommandBuffer buffer)
 {
-    uint32_t object = buffer ? slice_object_of(f, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(buffer)) : 0;
+    uint32_t object = OBJECT(f, VkCommandBuffer, buffer);
     uint32_t packet = object ? f->objects[object].block : 0;
 
     if (packet && slice_add_step(f, &f->now.doing, slice_step(SLICE_RUN, packet)))
@@ -52,8 +51,7 @@ static void end_with_draw(struct slice_facts *f)
 static void see_present(struct slice_facts *f, const VkPresentInfoKHR *info)
 {
     for (uint32_t i = 0; info && info->pSwapchains && info->pImageIndices && i < info->swapchainCount; i++) {
-        uint32_t swapchain =
-            slice_object_of(f, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(info->pSwapchains[i]));
+        uint32_t swapchain = OBJECT(f, VkSwapchainKHR, info->pSwapchains[i]);
         if (swapchain && info->pImageIndices[i] < f->objects[swapchain].refs.count)
             slice_add_step(f, &f->now.doing,
                            slice_step(SLICE_READ, f->ids.at[f->objects[swapchain].refs.from + info->pImageIndices[i]]));
@@ -148,12 +146,6 @@ static void join_named(struct slice_facts *f)
     }
 }
 
-static void change_named(struct slice_facts *f)
-{
-    for (size_t i = 0; i < f->now.names.count; i++)
-        slice_access(f, f->now.names.at[i], SLICE_CHANGE);
-}
-
 /* The secondary command buffers as they are now: the program may record them anew for others. */
 static struct slice_run executed_by(struct slice_facts *f, uint64_t block)
 {
@@ -173,7 +165,7 @@ static struct slice_run executed_by(struct slice_facts *f, uint64_t block)
 static enum slice_kind see_block(struct slice_facts *f, const struct gen_args_lapilliBlock *a, uint32_t ticket,
                                  struct slice_run *executed)
 {
-    uint32_t object = slice_object_of(f, GEN_HANDLE_VkCommandBuffer, gen_u64_VkCommandBuffer(a->commandBuffer));
+    uint32_t object = OBJECT(f, VkCommandBuffer, a->commandBuffer);
 
     *executed = executed_by(f, a->block);
     f->objects[object].block = ticket;
@@ -182,15 +174,16 @@ static enum slice_kind see_block(struct slice_facts *f, const struct gen_args_la
 
 static void see_written(struct slice_facts *f, const struct trace_call *call)
 {
+    const struct gen_args_lapilliUpdateBuffer *a = call->args;
     uint32_t object = f->now.names.count ? f->now.names.at[0] : 0;
 
     f->now.seen_number++;
-    change_named(f);
+    for (size_t i = 0; i < f->now.names.count; i++)
+        slice_access(f, f->now.names.at[i], SLICE_CHANGE);
     if (call->command == GEN_lapilliUpdateBufferSpans)
         see_spans(f, call->args, object);
     else if (call->command == GEN_lapilliUpdateBuffer)
-        see_write(f, object, ((const struct gen_args_lapilliUpdateBuffer *)call->args)->offset,
-                  ((const struct gen_args_lapilliUpdateBuffer *)call->args)->dataSize);
+        see_write(f, object, a->offset, a->dataSize);
 }
 
 /* By the host. */
@@ -214,15 +207,14 @@ static enum slice_kind see_effects(struct slice_facts *f, const struct trace_cal
     switch (call->command) {
     case GEN_lapilliSharedMemory: {
         const struct gen_args_lapilliSharedMemory *a = call->args;
-        object = slice_object_of(f, GEN_HANDLE_VkDeviceMemory, gen_u64_VkDeviceMemory(a->memory));
+        object = OBJECT(f, VkDeviceMemory, a->memory);
         f->objects[object].space = a->space;
         f->objects[object].bytes = a->offset;
         return SLICE_TELLS;
     }
     case GEN_lapilliBindBuffer: {
         const struct gen_args_lapilliBindBuffer *a = call->args;
-        slice_see_place(f, slice_object_of(f, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(a->buffer)), a->memory,
-                        a->memoryOffset, a->size);
+        slice_see_place(f, OBJECT(f, VkBuffer, a->buffer), a->memory, a->memoryOffset, a->size);
         break;
     }
     case GEN_lapilliBindImage:
@@ -330,10 +322,8 @@ static void see_packet(void *state, const struct lap_packet *packet)
         slice_fail(f, lap_fail(LAP_ERROR_LIMIT, "the part begins behind too many packets"));
         return;
     }
-    if (!lap_array_grow(&f->packets, sizeof *f->packets, &f->packet_capacity, (size_t)packet->ticket + 1)) {
-        slice_no_memory(f);
+    if (!slice_make_room(f, &f->packets, sizeof *f->packets, &f->packet_capacity, (size_t)packet->ticket + 1))
         return;
-    }
     memset(f->packets + before, 0, (f->packet_capacity - before) * sizeof *f->packets);
     f->packet_count = (size_t)packet->ticket + 1;
     f->packets[packet->ticket].kind = packet->flags & LAP_PACKET_FAILED ? SLICE_NOTHING : SLICE_STAYS;

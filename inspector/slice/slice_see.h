@@ -19,8 +19,11 @@ void slice_see_end(struct slice_facts *f, struct slice_expansion *e);
 /* slice_objects.c */
 /* Objects by type and trace index; made where there is none yet. 0 after a failure, which is latched. */
 uint32_t slice_object_of(struct slice_facts *f, uint32_t type, uint64_t index);
+#define OBJECT(f, type, handle) slice_object_of(f, GEN_HANDLE_##type, gen_u64_##type(handle))
 uint32_t slice_new_object(struct slice_facts *f, uint32_t type);
 void slice_join(struct slice_facts *f, uint32_t a, uint32_t b);
+/* All levels, layers and aspects. */
+bool slice_covers(const struct slice_object *image, const VkImageSubresourceRange *range);
 /* In which block it was accessed (slice_visit). NULL after a failure, which is latched. */
 uint32_t *slice_seen_of(struct slice_facts *f, uint32_t object);
 /* From what its creation names; before any other object can lead to it. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "gen_decode.h"
 #include "inspector/slice/slice_see.h"
 
@@ -23,17 +22,19 @@ static size_t place_of(const struct slice_set *set, uint64_t key)
     return at;
 }
 
-static bool make_room(struct slice_set *set)
+static bool make_room(const struct slice_facts *f, struct slice_set *set)
 {
     size_t size = set->index_size ? set->index_size * 2 : 8;
     uint32_t *index;
 
-    if (!lap_array_grow(&set->slots, sizeof *set->slots, &set->capacity, set->count + 1))
+    if (!slice_make_room(f, &set->slots, sizeof *set->slots, &set->capacity, set->count + 1))
         return false;
     if (set->count * 2 < set->index_size)
         return true;
-    if (set->count >= UINT32_MAX / 4 || !(index = calloc(size, sizeof *index)))
+    if (set->count >= UINT32_MAX / 4 || !(index = calloc(size, sizeof *index))) {
+        slice_no_memory(f);
         return false;
+    }
     free(set->index);
     set->index = index;
     set->index_size = size;
@@ -47,10 +48,8 @@ static uint32_t set_of(struct slice_facts *f, uint32_t object)
     struct slice_object *o = &f->objects[object];
 
     if (!o->set) {
-        if (!lap_array_grow(&f->sets.at, sizeof *f->sets.at, &f->sets.capacity, f->sets.count + 1)) {
-            slice_no_memory(f);
+        if (!slice_make_room(f, &f->sets.at, sizeof *f->sets.at, &f->sets.capacity, f->sets.count + 1))
             return 0;
-        }
         f->sets.at[f->sets.count] = (struct slice_set){.count = 0};
         o->set = (uint32_t)++f->sets.count;
     }
@@ -85,11 +84,9 @@ static void write_slot(struct slice_facts *f, uint32_t set_number, uint64_t key,
 {
     struct slice_set *set = &f->sets.at[set_number - 1];
 
-    if (!make_room(set) || !lap_array_grow(&f->sets.written, sizeof *f->sets.written, &f->sets.written_capacity,
-                                           f->sets.written_count + 1)) {
-        slice_no_memory(f);
+    if (!make_room(f, set) || !slice_make_room(f, &f->sets.written, sizeof *f->sets.written, &f->sets.written_capacity,
+                                               f->sets.written_count + 1))
         return;
-    }
     size_t at = place_of(set, key);
     if (!set->index[at]) {
         set->slots[set->count] = (struct slice_slot){.key = key};
@@ -124,17 +121,16 @@ static enum slice_step access_of(VkDescriptorType type)
 static uint32_t element_object(struct slice_facts *f, const VkWriteDescriptorSet *write, uint32_t i)
 {
     if (write->pImageInfo && write->pImageInfo[i].imageView)
-        return slice_object_of(f, GEN_HANDLE_VkImageView, gen_u64_VkImageView(write->pImageInfo[i].imageView));
+        return OBJECT(f, VkImageView, write->pImageInfo[i].imageView);
     if (write->pBufferInfo && write->pBufferInfo[i].buffer)
-        return slice_object_of(f, GEN_HANDLE_VkBuffer, gen_u64_VkBuffer(write->pBufferInfo[i].buffer));
+        return OBJECT(f, VkBuffer, write->pBufferInfo[i].buffer);
     if (write->pTexelBufferView && write->pTexelBufferView[i])
-        return slice_object_of(f, GEN_HANDLE_VkBufferView, gen_u64_VkBufferView(write->pTexelBufferView[i]));
+        return OBJECT(f, VkBufferView, write->pTexelBufferView[i]);
     for (const VkBaseInStructure *c = write->pNext; c; c = c->pNext)
         if (c->sType == VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_ACCELERATION_STRUCTURE_KHR) {
             const VkWriteDescriptorSetAccelerationStructureKHR *a = (const void *)c;
             if (a->pAccelerationStructures && i < a->accelerationStructureCount && a->pAccelerationStructures[i])
-                return slice_object_of(f, GEN_HANDLE_VkAccelerationStructureKHR,
-                                       gen_u64_VkAccelerationStructureKHR(a->pAccelerationStructures[i]));
+                return OBJECT(f, VkAccelerationStructureKHR, a->pAccelerationStructures[i]);
         }
     return 0;
 }
@@ -155,8 +151,7 @@ static bool pay(struct slice_facts *f, uint32_t count)
 
 static void write_slots(struct slice_facts *f, const VkWriteDescriptorSet *write, uint32_t packet)
 {
-    uint32_t object =
-        write->dstSet ? slice_object_of(f, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(write->dstSet)) : 0;
+    uint32_t object = OBJECT(f, VkDescriptorSet, write->dstSet);
     uint32_t set = object ? set_of(f, object) : 0;
 
     if (!set)
@@ -178,10 +173,8 @@ static void write_slots(struct slice_facts *f, const VkWriteDescriptorSet *write
 
 static void copy_slots(struct slice_facts *f, const VkCopyDescriptorSet *copy, uint32_t packet)
 {
-    uint32_t from =
-        copy->srcSet ? slice_object_of(f, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(copy->srcSet)) : 0;
-    uint32_t to =
-        copy->dstSet ? slice_object_of(f, GEN_HANDLE_VkDescriptorSet, gen_u64_VkDescriptorSet(copy->dstSet)) : 0;
+    uint32_t from = OBJECT(f, VkDescriptorSet, copy->srcSet);
+    uint32_t to = OBJECT(f, VkDescriptorSet, copy->dstSet);
 
     if (!from || !to || !set_of(f, from) || !set_of(f, to) || !pay(f, copy->descriptorCount))
         return;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "inspector/slice/slice_solve.h"
 
 #define MOST_ROUNDS 100u
@@ -295,10 +294,8 @@ static bool add_spans(const struct slice_facts *f, struct slice_spans *spans, co
             add.from = spans->at[to].from < add.from ? spans->at[to].from : add.from;
             add.to = spans->at[to].to > add.to ? spans->at[to].to : add.to;
         }
-        if (!lap_array_grow(&spans->at, sizeof *spans->at, &spans->capacity, spans->count + 1)) {
-            slice_no_memory(f);
+        if (!slice_make_room(f, &spans->at, sizeof *spans->at, &spans->capacity, spans->count + 1))
             return true;
-        }
         memmove(&spans->at[from + 1], &spans->at[to], (spans->count - to) * sizeof *spans->at);
         spans->count = spans->count + 1 - (to - from);
         spans->at[from] = add;
@@ -326,20 +323,13 @@ static void go_over_write(struct slice_solution *s, uint32_t ticket)
     slice_keep_packet(s, ticket);
 }
 
-static bool all_needed(const struct slice_solution *s, struct slice_run names)
+/* All of them, or any. */
+static bool are_needed(const struct slice_solution *s, struct slice_run names, bool all)
 {
     for (uint32_t i = 0; i < names.count; i++)
-        if (!s->objects[s->facts->ids.at[names.from + i]].needed)
-            return false;
-    return true;
-}
-
-static bool any_needed(const struct slice_solution *s, struct slice_run names)
-{
-    for (uint32_t i = 0; i < names.count; i++)
-        if (s->objects[s->facts->ids.at[names.from + i]].needed)
-            return true;
-    return false;
+        if (s->objects[s->facts->ids.at[names.from + i]].needed != all)
+            return !all;
+    return all;
 }
 
 static void go_over(struct slice_solution *s, uint32_t ticket)
@@ -353,15 +343,12 @@ static void go_over(struct slice_solution *s, uint32_t ticket)
     case SLICE_SUBMIT:
         go_over_submit(s, ticket);
         break;
-    case SLICE_ORDERS: /* presents before the part do not matter */
-        if (of_part)
-            take_steps(s, f->steps.at + p->steps.from, p->steps.count);
-        break;
     case SLICE_STAYS:
         slice_keep_packet(s, ticket);
         if (of_part || p->steps.count)
             take_steps(s, f->steps.at + p->steps.from, p->steps.count);
         break;
+    case SLICE_ORDERS: /* presents before the part do not matter */
     case SLICE_NOTHING:
     case SLICE_ASKS:
         if (of_part)
@@ -380,7 +367,7 @@ static void go_over(struct slice_solution *s, uint32_t ticket)
         slice_unwrite(s->sets, p->subjects);
         break;
     case SLICE_MAKES:
-        if (!s->packets[ticket].kept && any_needed(s, p->subjects))
+        if (!s->packets[ticket].kept && are_needed(s, p->subjects, false))
             slice_keep_packet(s, ticket);
         break;
     default:
@@ -466,8 +453,6 @@ static void finish(struct slice_solution *s)
         free(s->objects[i].spans.at);
     free(s->objects);
     free(s->pending.at);
-    s->objects = NULL;
-    s->pending = (struct slice_ids){0};
 }
 
 enum lap_status slice_solve(struct slice_solution *s)
@@ -495,7 +480,7 @@ enum lap_status slice_solve(struct slice_solution *s)
         slice_find_again(s);
     }
     for (size_t i = 1; *f->status == LAP_OK && i < f->packet_count && i < f->first; i++)
-        if (f->packets[i].kind == SLICE_TELLS && all_needed(s, f->packets[i].names))
+        if (f->packets[i].kind == SLICE_TELLS && are_needed(s, f->packets[i].names, true))
             s->packets[i].kept = true;
     finish(s);
     return *f->status;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "inspector/slice/slice_see.h"
 
 /* ---- noting ---- */
@@ -17,17 +16,15 @@ static void note(struct slice_facts *f, enum slice_sync_kind kind, uint32_t pack
 {
     if (!object && kind != SLICE_SYNC_IDLE)
         return;
-    if (!lap_array_grow(&f->order.syncs, sizeof *f->order.syncs, &f->order.sync_capacity, f->order.sync_count + 1)) {
-        slice_no_memory(f);
+    if (!slice_make_room(f, &f->order.syncs, sizeof *f->order.syncs, &f->order.sync_capacity, f->order.sync_count + 1))
         return;
-    }
     f->order.syncs[f->order.sync_count++] =
         (struct slice_sync){.value = value, .packet = packet, .object = object, .kind = (uint8_t)kind};
 }
 
 static void note_semaphore(struct slice_facts *f, bool wait, uint32_t packet, VkSemaphore semaphore, uint64_t value)
 {
-    uint32_t object = slice_object_of(f, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(semaphore));
+    uint32_t object = OBJECT(f, VkSemaphore, semaphore);
     bool timeline = f->objects[object].timeline;
 
     note(f, wait ? (timeline ? SLICE_SYNC_REACH : SLICE_SYNC_CONSUME) : (timeline ? SLICE_SYNC_RAISE : SLICE_SYNC_GIVE),
@@ -36,7 +33,7 @@ static void note_semaphore(struct slice_facts *f, bool wait, uint32_t packet, Vk
 
 static void note_fence(struct slice_facts *f, enum slice_sync_kind kind, uint32_t packet, VkFence fence)
 {
-    note(f, kind, packet, slice_object_of(f, GEN_HANDLE_VkFence, gen_u64_VkFence(fence)), 0);
+    note(f, kind, packet, OBJECT(f, VkFence, fence), 0);
 }
 
 static uint64_t value_of(const uint64_t *values, uint32_t count, uint32_t i)
@@ -71,7 +68,7 @@ static void submit2(struct slice_facts *f, const VkSubmitInfo2 *info, uint32_t p
 static void acquire(struct slice_facts *f, VkSwapchainKHR swapchain, const uint32_t *image, VkSemaphore semaphore,
                     VkFence fence, uint32_t packet)
 {
-    uint32_t object = slice_object_of(f, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(swapchain));
+    uint32_t object = OBJECT(f, VkSwapchainKHR, swapchain);
     struct slice_run images = f->objects[object].refs;
 
     if (object && image && *image < images.count)
@@ -85,8 +82,7 @@ static void present(struct slice_facts *f, const VkPresentInfoKHR *info, uint32_
     for (uint32_t i = 0; info && info->pWaitSemaphores && i < info->waitSemaphoreCount; i++)
         note_semaphore(f, true, packet, info->pWaitSemaphores[i], 0);
     for (uint32_t i = 0; info && info->pSwapchains && info->pImageIndices && i < info->swapchainCount; i++) {
-        uint32_t swapchain =
-            slice_object_of(f, GEN_HANDLE_VkSwapchainKHR, gen_u64_VkSwapchainKHR(info->pSwapchains[i]));
+        uint32_t swapchain = OBJECT(f, VkSwapchainKHR, info->pSwapchains[i]);
         struct slice_run images = f->objects[swapchain].refs;
         note(f, SLICE_SYNC_SHOW, packet, swapchain, 0);
         if (swapchain && info->pImageIndices[i] < images.count)
@@ -102,27 +98,29 @@ static void note_work(struct slice_facts *f, VkQueue queue, VkFence fence, uint3
 {
     note_fence(f, SLICE_SYNC_SIGNAL, packet, fence);
     note(f, SLICE_SYNC_IDLE, packet, 0, 0);
-    note(f, SLICE_SYNC_WORK, packet, slice_object_of(f, GEN_HANDLE_VkQueue, gen_u64_VkQueue(queue)), 0);
+    note(f, SLICE_SYNC_WORK, packet, OBJECT(f, VkQueue, queue), 0);
 }
+
+#define SUBMIT(command, submit)                                                                                        \
+    case GEN_##command: {                                                                                              \
+        const struct gen_args_##command *a = call->args;                                                               \
+        for (uint32_t i = 0; a->pSubmits && i < a->submitCount; i++)                                                   \
+            submit(f, &a->pSubmits[i], packet);                                                                        \
+        note_work(f, a->queue, a->fence, packet);                                                                      \
+        return true;                                                                                                   \
+    }
+#define SHOWN(command)                                                                                                 \
+    case GEN_##command:                                                                                                \
+        note(f, SLICE_SYNC_SHOWN, packet,                                                                              \
+             OBJECT(f, VkSwapchainKHR, ((const struct gen_args_##command *)call->args)->swapchain), 0);                \
+        return true
 
 /* False: the packet stays in any case. */
 bool slice_note_sync(struct slice_facts *f, const struct trace_call *call, uint32_t packet)
 {
     switch (call->command) {
-    case GEN_vkQueueSubmit: {
-        const struct gen_args_vkQueueSubmit *a = call->args;
-        for (uint32_t i = 0; a->pSubmits && i < a->submitCount; i++)
-            submit1(f, &a->pSubmits[i], packet);
-        note_work(f, a->queue, a->fence, packet);
-        return true;
-    }
-    case GEN_vkQueueSubmit2: {
-        const struct gen_args_vkQueueSubmit2 *a = call->args;
-        for (uint32_t i = 0; a->pSubmits && i < a->submitCount; i++)
-            submit2(f, &a->pSubmits[i], packet);
-        note_work(f, a->queue, a->fence, packet);
-        return true;
-    }
+        SUBMIT(vkQueueSubmit, submit1)
+        SUBMIT(vkQueueSubmit2, submit2)
     case GEN_vkQueueBindSparse: {
         const struct gen_args_vkQueueBindSparse *a = call->args;
         for (uint32_t i = 0; a->pBindInfo && i < a->bindInfoCount; i++) {
@@ -159,51 +157,36 @@ bool slice_note_sync(struct slice_facts *f, const struct trace_call *call, uint3
             note_fence(f, SLICE_SYNC_SEE, packet, a->pFences[i]);
         return true;
     }
-    case GEN_vkGetFenceStatus:
-        note_fence(f, SLICE_SYNC_SEE, packet, ((const struct gen_args_vkGetFenceStatus *)call->args)->fence);
-        return true;
     case GEN_vkResetFences: {
         const struct gen_args_vkResetFences *a = call->args;
         for (uint32_t i = 0; a->pFences && i < a->fenceCount; i++)
             note_fence(f, SLICE_SYNC_RESET, packet, a->pFences[i]);
         return true;
     }
+    case GEN_vkGetFenceStatus:
+        note_fence(f, SLICE_SYNC_SEE, packet, ((const struct gen_args_vkGetFenceStatus *)call->args)->fence);
+        return true;
     case GEN_vkWaitSemaphores: {
         const VkSemaphoreWaitInfo *info = ((const struct gen_args_vkWaitSemaphores *)call->args)->pWaitInfo;
         for (uint32_t i = 0; info && info->pSemaphores && i < info->semaphoreCount; i++)
-            note(f, SLICE_SYNC_REACHED, packet,
-                 slice_object_of(f, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(info->pSemaphores[i])),
+            note(f, SLICE_SYNC_REACHED, packet, OBJECT(f, VkSemaphore, info->pSemaphores[i]),
                  value_of(info->pValues, info->semaphoreCount, i));
         return true;
     }
     case GEN_vkGetSemaphoreCounterValue: {
         const struct gen_args_vkGetSemaphoreCounterValue *a = call->args;
-        note(f, SLICE_SYNC_REACHED, packet,
-             slice_object_of(f, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(a->semaphore)), a->pValue ? *a->pValue : 0);
+        note(f, SLICE_SYNC_REACHED, packet, OBJECT(f, VkSemaphore, a->semaphore), a->pValue ? *a->pValue : 0);
         return true;
     }
     case GEN_vkSignalSemaphore: {
         const VkSemaphoreSignalInfo *info = ((const struct gen_args_vkSignalSemaphore *)call->args)->pSignalInfo;
         if (info)
-            note(f, SLICE_SYNC_RAISE, packet,
-                 slice_object_of(f, GEN_HANDLE_VkSemaphore, gen_u64_VkSemaphore(info->semaphore)), info->value);
+            note(f, SLICE_SYNC_RAISE, packet, OBJECT(f, VkSemaphore, info->semaphore), info->value);
         return true;
     }
-    case GEN_vkWaitForPresentKHR:
-        note(f, SLICE_SYNC_SHOWN, packet,
-             slice_object_of(
-                 f, GEN_HANDLE_VkSwapchainKHR,
-                 gen_u64_VkSwapchainKHR(((const struct gen_args_vkWaitForPresentKHR *)call->args)->swapchain)),
-             0);
-        return true;
+        SHOWN(vkWaitForPresentKHR);
 #ifdef VK_KHR_present_wait2
-    case GEN_vkWaitForPresent2KHR:
-        note(f, SLICE_SYNC_SHOWN, packet,
-             slice_object_of(
-                 f, GEN_HANDLE_VkSwapchainKHR,
-                 gen_u64_VkSwapchainKHR(((const struct gen_args_vkWaitForPresent2KHR *)call->args)->swapchain)),
-             0);
-        return true;
+        SHOWN(vkWaitForPresent2KHR);
 #endif
     case GEN_vkQueueWaitIdle:
     case GEN_vkDeviceWaitIdle:
@@ -230,10 +213,8 @@ static void need(struct slice_facts *f, uint32_t packet, uint32_t needed)
 {
     if (!packet || !needed || packet == needed)
         return;
-    if (!lap_array_grow(&f->order.needs, sizeof *f->order.needs, &f->order.need_capacity, f->order.need_count + 1)) {
-        slice_no_memory(f);
+    if (!slice_make_room(f, &f->order.needs, sizeof *f->order.needs, &f->order.need_capacity, f->order.need_count + 1))
         return;
-    }
     f->order.needs[f->order.need_count++] = (struct slice_need){packet, needed};
 }
 
@@ -281,12 +262,9 @@ static void join_sync(struct slice_facts *f, const struct slice_sync *sync, stru
 static int compare_values(const void *a, const void *b)
 {
     const struct slice_sync *x = a, *y = b;
-
-    if (x->object != y->object)
-        return x->object < y->object ? -1 : 1;
-    if (x->value != y->value)
-        return x->value < y->value ? -1 : 1;
-    return x->packet < y->packet ? -1 : x->packet > y->packet;
+    return x->object != y->object ? SLICE_ORDER(x->object, y->object)
+           : x->value != y->value ? SLICE_ORDER(x->value, y->value)
+                                  : SLICE_ORDER(x->packet, y->packet);
 }
 
 uint32_t slice_first_with(const struct slice_sync *syncs, size_t count, uint32_t object, uint64_t value)
@@ -363,10 +341,7 @@ static void join_idle(struct slice_facts *f, struct last *last)
 static int compare_needs(const void *a, const void *b)
 {
     const struct slice_need *x = a, *y = b;
-
-    if (x->packet != y->packet)
-        return x->packet < y->packet ? -1 : 1;
-    return x->needed < y->needed ? -1 : x->needed > y->needed;
+    return x->packet != y->packet ? SLICE_ORDER(x->packet, y->packet) : SLICE_ORDER(x->needed, y->needed);
 }
 
 void slice_join_syncs(struct slice_facts *f)

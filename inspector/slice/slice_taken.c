@@ -12,13 +12,15 @@
 
 enum judgement { UNSEEN, GOOD, BAD };
 
-struct look {      /* [root] */
-    bool *written; /* by work before the part */
-    uint8_t *judgement;
-    bool *crowded;    /* an image lies over something else, both alive */
-    uint32_t *queues; /* objects: where they are written; SEVERAL */
-    bool *touched;    /* [object]: itself, by work or by the host */
-    bool everything;  /* any may be written */
+struct look {
+    struct looked {
+        bool written; /* of a root: by work before the part */
+        bool crowded; /* of a root: an image lies over something else, both alive */
+        bool touched; /* itself, by work or by the host */
+        uint8_t judgement;
+        uint32_t queue; /* object: where it is written; SEVERAL */
+    } * at;             /* [object] */
+    bool everything;    /* any may be written */
 };
 
 struct slice_taking *slice_taking_create(const struct contents_file *file)
@@ -48,13 +50,14 @@ void slice_taking_destroy(struct slice_taking *taking)
 static void note_written(const struct slice_facts *f, struct look *look, struct slice_run contents)
 {
     for (uint32_t i = 0; i < contents.count; i++)
-        look->written[slice_root(f, f->ids.at[contents.from + i])] = look->touched[f->ids.at[contents.from + i]] = true;
+        look->at[slice_root(f, f->ids.at[contents.from + i])].written = look->at[f->ids.at[contents.from + i]].touched =
+            true;
 }
 
 static void note_queue(struct look *look, uint32_t root, uint32_t queue)
 {
-    look->written[root] = true;
-    look->queues[root] = !look->queues[root] || look->queues[root] == queue ? queue : SEVERAL;
+    look->at[root].written = true;
+    look->at[root].queue = !look->at[root].queue || look->at[root].queue == queue ? queue : SEVERAL;
 }
 
 static void note_steps(const struct slice_facts *f, struct look *look, const uint64_t *steps, size_t count,
@@ -68,14 +71,14 @@ static void note_steps(const struct slice_facts *f, struct look *look, const uin
         case SLICE_REPLACE:
         case SLICE_CLEAR:
         case SLICE_LAYOUT:
-            look->touched[number] = true;
+            look->at[number].touched = true;
             note_queue(look, slice_root(f, number), queue);
             break;
         case SLICE_SET:
             set = slice_set_of(f, number);
             break;
         case SLICE_ADDRESSES:
-            look->written[slice_root(f, 0)] = true;
+            look->at[slice_root(f, 0)].written = true;
             break;
         case SLICE_EVERYTHING:
             look->everything = true;
@@ -114,7 +117,7 @@ static void note_host_writes(const struct slice_facts *f, struct look *look, con
     for (uint32_t k = 0; k < count; k++) {
         const uint64_t number = slice_step_number(f->steps.at[p->steps.from + k]);
         if (number < f->object_count)
-            look->touched[number] = true;
+            look->at[number].touched = true;
     }
 }
 
@@ -197,7 +200,7 @@ static bool can_make_available(const struct slice_object *o, uint32_t queue)
 static void want_laid(struct slice_solution *s, const struct look *look)
 {
     for (uint32_t id = 0; id < s->facts->object_count; id++)
-        if (s->objects[id].laid && (look->written[id] || look->everything))
+        if (s->objects[id].laid && (look->at[id].written || look->everything))
             s->objects[id].wanted = true;
 }
 
@@ -214,7 +217,7 @@ static void find_crowded(const struct slice_facts *f, struct look *look)
         if (far && far->memory != at->memory)
             far = image = NULL;
         if ((image && at->from < image->to) || (is_image && far && at->from < far->to))
-            look->crowded[slice_root(f, at->object)] = true;
+            look->at[slice_root(f, at->object)].crowded = true;
         if (!far || at->to > far->to)
             far = at;
         if (is_image && (!image || at->to > image->to))
@@ -236,7 +239,7 @@ static void judge(struct slice_solution *s, struct look *look)
             continue;
         switch (o->type) {
         case GEN_HANDLE_VkImage:
-            good &= (!look->touched[id] && !look->everything) || /* it holds nothing yet */
+            good &= (!look->at[id].touched && !look->everything) || /* it holds nothing yet */
                     can_read_image(s->taking->layouts, image_layouts_find(s->taking->layouts, o->index));
             good &= !o->presented || !f->objects[root].shared;
             break;
@@ -244,18 +247,18 @@ static void judge(struct slice_solution *s, struct look *look)
             good &= !o->opaque && o->bytes;
             break;
         case GEN_HANDLE_VkQueryPool:
-            good = can_make_available(o, look->queues[root]);
+            good = can_make_available(o, look->at[root].queue);
             break;
         default:
             good = false;
             break;
         }
-        if (look->judgement[root] != BAD)
-            look->judgement[root] = good && !look->crowded[root] ? GOOD : BAD;
+        if (look->at[root].judgement != BAD)
+            look->at[root].judgement = good && !look->at[root].crowded ? GOOD : BAD;
     }
     for (uint32_t id = 0; id < f->object_count; id++)
-        if (slice_root(f, id) == id && s->objects[id].wanted && (look->written[id] || look->everything))
-            s->taking->wanted += look->judgement[id] != UNSEEN;
+        if (slice_root(f, id) == id && s->objects[id].wanted && (look->at[id].written || look->everything))
+            s->taking->wanted += look->at[id].judgement != UNSEEN;
 }
 
 /* ---- the list ---- */
@@ -313,8 +316,8 @@ static bool is_listed(const struct slice_solution *s, const struct look *look, u
     const uint32_t type = f->objects[id].type;
 
     return (type == GEN_HANDLE_VkImage || type == GEN_HANDLE_VkBuffer || type == GEN_HANDLE_VkQueryPool) &&
-           s->objects[root].wanted && look->judgement[root] != UNSEEN && (look->written[root] || look->everything) &&
-           slice_is_alive(f, &f->objects[id]);
+           s->objects[root].wanted && look->at[root].judgement != UNSEEN &&
+           (look->at[root].written || look->everything) && slice_is_alive(f, &f->objects[id]);
 }
 
 /* Two rounds: a root with contents that were not fully read is not taken. */
@@ -326,7 +329,7 @@ static void list(struct slice_solution *s, struct look *look)
     for (uint32_t id = 1; lines && id < f->object_count; id++) {
         const uint32_t root = slice_root(f, id);
         lines[id] = s->taking->list.count;
-        if (!is_listed(s, look, id, root) || look->judgement[root] == BAD)
+        if (!is_listed(s, look, id, root) || look->at[root].judgement == BAD)
             continue;
         if (f->objects[id].type == GEN_HANDLE_VkImage)
             list_image(s, &f->objects[id]);
@@ -334,7 +337,7 @@ static void list(struct slice_solution *s, struct look *look)
             add(s, &(struct content){.kind = CONTENT_QUERIES,
                                      .index = f->objects[id].index,
                                      .bytes = f->objects[id].bytes,
-                                     .queue = f->objects[look->queues[root]].index,
+                                     .queue = f->objects[look->at[root].queue].index,
                                      .queries = (VkQueryType)f->objects[id].queries});
         else
             add(s, &(struct content){.index = f->objects[id].index, .bytes = f->objects[id].bytes});
@@ -349,10 +352,10 @@ static void list(struct slice_solution *s, struct look *look)
     }
     for (uint32_t id = 1; id < f->object_count; id++)
         if (!was_read(s, id, lines[id], lines[id + 1]))
-            look->judgement[slice_root(f, id)] = BAD;
+            look->at[slice_root(f, id)].judgement = BAD;
     for (uint32_t id = 1; id < f->object_count; id++)
         for (size_t line = lines[id]; line < lines[id + 1]; line++)
-            s->taking->is_taken[line] = look->judgement[slice_root(f, id)] == GOOD;
+            s->taking->is_taken[line] = look->at[slice_root(f, id)].judgement == GOOD;
     free(lines);
 }
 
@@ -375,8 +378,8 @@ static void take_roots(struct slice_solution *s, const struct look *look)
 
     s->taking->taken = 0;
     for (uint32_t id = 0; id < f->object_count; id++) {
-        if (slice_root(f, id) != id || !s->objects[id].wanted || look->judgement[id] != GOOD ||
-            !(look->written[id] || look->everything))
+        if (slice_root(f, id) != id || !s->objects[id].wanted || look->at[id].judgement != GOOD ||
+            !(look->at[id].written || look->everything))
             continue;
         s->objects[id].wanted = s->objects[id].laid = false;
         s->objects[id].spans.count = 0;
@@ -387,17 +390,13 @@ static void take_roots(struct slice_solution *s, const struct look *look)
 void slice_take(struct slice_solution *s)
 {
     const struct slice_facts *f = s->facts;
-    struct look look = {.written = calloc(f->object_count, sizeof *look.written),
-                        .judgement = calloc(f->object_count, sizeof *look.judgement),
-                        .crowded = calloc(f->object_count, sizeof *look.crowded),
-                        .touched = calloc(f->object_count, sizeof *look.touched),
-                        .queues = calloc(f->object_count, sizeof *look.queues)};
+    struct look look = {.at = calloc(f->object_count, sizeof *look.at)};
 
     contents_finish(&s->taking->list);
     free(s->taking->is_taken);
     s->taking->is_taken = NULL;
     s->taking->wanted = s->taking->taken = 0;
-    if (!look.written || !look.judgement || !look.crowded || !look.touched || !look.queues) {
+    if (!look.at) {
         slice_no_memory(f);
     } else if (!s->everything) {
         find_written(s, &look);
@@ -405,16 +404,12 @@ void slice_take(struct slice_solution *s)
         find_crowded(f, &look);
         judge(s, &look);
         list(s, &look);
+        if (*f->status == LAP_OK) {
+            take_roots(s, &look);
+            need_queues(s);
+        }
     }
-    if (*f->status == LAP_OK && !s->everything) {
-        take_roots(s, &look);
-        need_queues(s);
-    }
-    free(look.written);
-    free(look.judgement);
-    free(look.crowded);
-    free(look.touched);
-    free(look.queues);
+    free(look.at);
 }
 
 /* ---- blocks recorded before the part, and submitted before it and in it ---- */
