@@ -45,7 +45,7 @@ static inline enum lap_pass_step lap_pass_step_of(uint32_t command)
     }
 }
 
-/* What a command of LAP_PASS_BEGIN begins, from its arguments. NULL also for other commands. */
+/* The render pass that a command of LAP_PASS_BEGIN begins, from its arguments. NULL also for other commands. */
 static inline const VkRenderPassBeginInfo *lap_pass_begin_info(uint32_t command, const void *args)
 {
     return command == GEN_vkCmdBeginRenderPass ? ((const struct gen_args_vkCmdBeginRenderPass *)args)->pRenderPassBegin

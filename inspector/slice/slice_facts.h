@@ -301,7 +301,7 @@ size_t slice_needs_of(const struct slice_facts *f, uint32_t packet);
 /* slice_suspended.c */
 /* Of the command buffers of a submit: the first of those that must stay together with this one, up to it. */
 uint32_t slice_first_of_rendering(const struct slice_facts *f, struct slice_run run, uint32_t last);
-/* The place where a rendering began, in the innermost block, of which it is known. */
+/* The place where a rendering began, in the innermost block that is known to have it. */
 struct slice_suspended slice_find_begin(const struct slice_facts *f, struct slice_suspended at);
 
 /* slice_expand.c */

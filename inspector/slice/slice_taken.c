@@ -151,6 +151,22 @@ static bool is_defined(VkImageLayout layout)
     return layout != VK_IMAGE_LAYOUT_UNDEFINED && layout != VK_IMAGE_LAYOUT_PREINITIALIZED;
 }
 
+/* A replay reads all slices of a volume at once. Volumes have no depth or stencil aspects. */
+static bool slices_are_same(const struct image_layout *image, uint32_t level)
+{
+    const VkImageAspectFlags aspect = image->aspects & -image->aspects;
+    const struct image_subresource first = image_layout_of(image, aspect, level, 0);
+
+    for (uint32_t slice = 1; image->layers > image->info.arrayLayers && slice < image->info.extent.depth >> level;
+         slice++) {
+        const struct image_subresource one = image_layout_of(image, aspect, level, slice);
+
+        if (one.layout != first.layout || one.between != first.between)
+            return false;
+    }
+    return true;
+}
+
 /* All aspects of each subresource have one layout and one owner, or the subresource has no contents. */
 static bool can_read_subresources(const struct image_layout *image)
 {
@@ -166,6 +182,8 @@ static bool can_read_subresources(const struct image_layout *image)
                     return false;
                 any |= is_defined(one.layout);
             }
+            if (!slices_are_same(image, level))
+                return false;
         }
     return any;
 }
