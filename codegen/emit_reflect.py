@@ -120,7 +120,7 @@ class _Members:
         flags = [f"GEN_MEMBER_{n}" for n, on in (("OUTPUT", f.output), ("CREATED", f.created), ("DESTROYED", f.destroyed),
                                                ("NEEDED", f.needed == "1" and not f.unless), ("ELEMENTS", f.needed_elements),
                                                ("HIDDEN", (owner, f.name) in self.hidden), ("READ", (owner, f.name) in self.reads)) if on]
-        parts = [f'.name = "{f.name}"', f'.type_name = "{f.type}"', f".compute = {compute}",
+        parts = [f'.name = "{f.name}"', f".compute = {compute}",
                  f".offset = {'0' if f.member.bits is not None else f'offsetof({ctype}, {f.name})'}",
                  f".count = {count}", f".element_bytes = {size}", f".type = {number}", f".element = GEN_ELEMENT_{element}",
                  f".shape = GEN_SHAPE_{shape}", f".count_kind = GEN_COUNT_{kind}", f".count_member = {count_member}",
@@ -146,7 +146,7 @@ class _Members:
             element, number = "OPAQUE", "0"
         else:
             element, number = ("BOOL" if returns == "VkBool32" else "UNSIGNED"), "0"
-        return ['.name = "result"', f'.type_name = "{returns}"', f".offset = offsetof({ctype}, result)", ".count = 1",
+        return ['.name = "result"', f".offset = offsetof({ctype}, result)", ".count = 1",
                 f".element_bytes = sizeof((({ctype} *)0)->result)", f".type = {number}", f".element = GEN_ELEMENT_{element}",
                 ".count_member = GEN_MEMBER_NONE", ".selector = GEN_MEMBER_NONE"]
 

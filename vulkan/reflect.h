@@ -58,7 +58,6 @@ enum gen_member_flags {
 
 struct gen_member {
     const char *name;
-    const char *type_name; /* C type of an element, without const and stars */
     uint64_t (*compute)(const void *owner, uint64_t row);
     uint32_t offset; /* in the owner; not for bit-fields */
     uint32_t count;
