@@ -20,6 +20,26 @@ SCALARS = {"u8": "UNSIGNED", "u32": "UNSIGNED", "u64": "UNSIGNED", "size": "UNSI
 _DEFAULTS = (" = NULL", " = 0", " = GEN_SHAPE_VALUE", " = GEN_COUNT_CONSTANT", " = GEN_ELEMENT_UNSIGNED")
 
 
+class _Names:
+    """Offsets into one array of names. A pointer instead would be relocated in each process that starts."""
+
+    def __init__(self) -> None:
+        self.offsets: dict[str, int] = {}
+        self.bytes = 0
+
+    def add(self, name: str) -> int:
+        if name not in self.offsets:
+            self.offsets[name] = self.bytes
+            self.bytes += len(name) + 1
+        return self.offsets[name]
+
+    def render(self, c: Text) -> None:
+        c("const char gen_reflect_names[] =")
+        for name in self.offsets:
+            c(f'"{name}\\0"')
+        c(";")
+
+
 class _Enums:
     """Numbers the enum and flags types of members."""
 
@@ -44,8 +64,8 @@ class _Enums:
 class _Members:
     """Writes the member tables and the few functions that they need."""
 
-    def __init__(self, model: Model, text: Text, enums: _Enums):
-        self.model, self.text, self.enums = model, text, enums
+    def __init__(self, model: Model, text: Text, enums: _Enums, names: _Names):
+        self.model, self.text, self.enums, self.names = model, text, enums, names
         self.hidden = {(struct, member) for struct, member, _ in model.overrides.hidden_features}
         self.reads = effects.load(Path(__file__).with_name("effects.toml"), model).reads
 
@@ -120,7 +140,7 @@ class _Members:
         flags = [f"GEN_MEMBER_{n}" for n, on in (("OUTPUT", f.output), ("CREATED", f.created), ("DESTROYED", f.destroyed),
                                                ("NEEDED", f.needed == "1" and not f.unless), ("ELEMENTS", f.needed_elements),
                                                ("HIDDEN", (owner, f.name) in self.hidden), ("READ", (owner, f.name) in self.reads)) if on]
-        parts = [f'.name = "{f.name}"', f".compute = {compute}",
+        parts = [f".name = {self.names.add(f.name)}", f".compute = {compute}",
                  f".offset = {'0' if f.member.bits is not None else f'offsetof({ctype}, {f.name})'}",
                  f".count = {count}", f".element_bytes = {size}", f".type = {number}", f".element = GEN_ELEMENT_{element}",
                  f".shape = GEN_SHAPE_{shape}", f".count_kind = GEN_COUNT_{kind}", f".count_member = {count_member}",
@@ -146,7 +166,7 @@ class _Members:
             element, number = "OPAQUE", "0"
         else:
             element, number = ("BOOL" if returns == "VkBool32" else "UNSIGNED"), "0"
-        return ['.name = "result"', f".offset = offsetof({ctype}, result)", ".count = 1",
+        return [f".name = {self.names.add('result')}", f".offset = offsetof({ctype}, result)", ".count = 1",
                 f".element_bytes = sizeof((({ctype} *)0)->result)", f".type = {number}", f".element = GEN_ELEMENT_{element}",
                 ".count_member = GEN_MEMBER_NONE", ".selector = GEN_MEMBER_NONE"]
 
@@ -178,7 +198,8 @@ def emit(model: Model) -> dict[str, str]:
         h(f"uint32_t gen_{what}_by_alias(const char *name);")
 
     c = Text(model, "emit_reflect.py", ["gen_reflect.h", "gen_decode.h", "<stddef.h>", "<stdlib.h>", "<string.h>"])
-    members = _Members(model, c, enums)
+    names = _Names()
+    members = _Members(model, c, enums, names)
     for s in c.guarded(model.structs):
         members.table(s.name, s.name, _struct_fields(s))
         if s.selected:
@@ -191,13 +212,14 @@ def emit(model: Model) -> dict[str, str]:
         members.table(p.name, f"struct gen_args_{p.name}", p.fields, p.command.returns if p.stores_result else None)
     _struct_infos(model, c)
     _command_infos(model, c)
-    _enum_infos(enums, c)
+    _enum_infos(enums, names, c)
     _extension_infos(model, c)
     c.lookup("enum gen_struct gen_struct_of_type(VkStructureType type)", "(uint32_t)type",
              ((s, s.struct.stype, f"GEN_STRUCT_{s.name}") for s in model.structs if s.struct.stype), "GEN_STRUCT_NONE")
     c.lookup("VkStructureType gen_type_of_struct(enum gen_struct number)", "(uint32_t)number",
              ((s, f"GEN_STRUCT_{s.name}", s.struct.stype) for s in model.structs if s.struct.stype), "(VkStructureType)0")
     _aliases(model, c)
+    names.render(c)
     return {"gen_reflect.h": finish_header(h), "gen_reflect.c": c.render()}
 
 
@@ -226,12 +248,12 @@ def _command_infos(model: Model, c: Text) -> None:
     c("};")
 
 
-def _enum_infos(enums: _Enums, c: Text) -> None:
+def _enum_infos(enums: _Enums, names: _Names, c: Text) -> None:
     for name, values in enums.tables:
         if values:
             c(f"static const struct gen_enum_value values_{name}[] = {{")
             for value_name, value in values:
-                c(f'{{{f"INT64_C({value})" if value >= 0 else f"-INT64_C({-value - 1}) - 1"}, "{value_name}"}},')
+                c(f'{{{f"INT64_C({value})" if value >= 0 else f"-INT64_C({-value - 1}) - 1"}, {names.add(value_name)}}},')
             c("};")
     c("const struct gen_enum_info gen_enums[GEN_ENUM_COUNT] = {")
     for name, values in enums.tables:

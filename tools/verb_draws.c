@@ -103,7 +103,7 @@ static uint64_t member(uint32_t command, const void *args, const char *name)
 
     for (uint32_t i = 1; i < info->member_count; i++)
         if (info->members[i].shape == GEN_SHAPE_VALUE && info->members[i].element_bytes == sizeof value &&
-            strcmp(info->members[i].name, name) == 0) {
+            strcmp(gen_member_name(&info->members[i]), name) == 0) {
             memcpy(&value, (const char *)args + info->members[i].offset, sizeof value);
             return value;
         }

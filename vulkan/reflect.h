@@ -56,9 +56,12 @@ enum gen_member_flags {
 
 #define GEN_MEMBER_NONE UINT8_MAX
 
+/* Names of members and of values, one behind the other. The tables have offsets into it. */
+extern const char gen_reflect_names[];
+
 struct gen_member {
-    const char *name;
     uint64_t (*compute)(const void *owner, uint64_t row);
+    uint32_t name;   /* gen_member_name */
     uint32_t offset; /* in the owner; not for bit-fields */
     uint32_t count;
     uint32_t element_bytes;
@@ -67,6 +70,11 @@ struct gen_member {
     uint8_t count_member, selector;     /* indices of siblings; GEN_MEMBER_NONE */
     uint8_t flags;                      /* enum gen_member_flags */
 };
+
+static inline const char *gen_member_name(const struct gen_member *member)
+{
+    return &gen_reflect_names[member->name];
+}
 
 /* The member of a union for a value of the selector. */
 struct gen_selection {
@@ -93,8 +101,13 @@ struct gen_command_info {
 
 struct gen_enum_value {
     int64_t value;
-    const char *name;
+    uint32_t name; /* gen_enum_value_name */
 };
+
+static inline const char *gen_enum_value_name(const struct gen_enum_value *value)
+{
+    return &gen_reflect_names[value->name];
+}
 
 struct gen_enum_info {
     const char *name;

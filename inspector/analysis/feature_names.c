@@ -35,7 +35,7 @@ static const char *value_name(const struct gen_enum_info *info, int64_t value)
 {
     for (uint32_t i = 0; i < info->value_count; i++)
         if (info->values[i].value == value)
-            return info->values[i].name;
+            return gen_enum_value_name(&info->values[i]);
     return info->name;
 }
 
@@ -57,10 +57,12 @@ static void write_use(const struct gen_use *w, char *out, size_t bytes)
         snprintf(out, bytes, "%s", gen_struct_names[w->owner]);
         break;
     case GEN_USE_MEMBER:
-        snprintf(out, bytes, "%s.%s", gen_struct_names[w->owner], gen_struct_infos[w->owner].members[w->member].name);
+        snprintf(out, bytes, "%s.%s", gen_struct_names[w->owner],
+                 gen_member_name(&gen_struct_infos[w->owner].members[w->member]));
         break;
     case GEN_USE_PARAMETER:
-        snprintf(out, bytes, "%s.%s", gen_command_names[w->owner], gen_command_infos[w->owner].members[w->member].name);
+        snprintf(out, bytes, "%s.%s", gen_command_names[w->owner],
+                 gen_member_name(&gen_command_infos[w->owner].members[w->member]));
         break;
     case GEN_USE_VALUE:
         snprintf(out, bytes, "%s", value_name(&gen_enums[w->owner], w->value));

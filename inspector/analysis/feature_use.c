@@ -246,7 +246,7 @@ static void look_at_number(struct look *look, const struct owner *owner, const s
                 note_use(look, row);
     if (member->element == GEN_ELEMENT_BOOL && number->bits && owner->rows == look->part->member_rows &&
         is_of_features(owner->number))
-        note_feature(look, member->name);
+        note_feature(look, gen_member_name(member));
 }
 
 static void look_at_order(struct look *look, const struct owner *owner, const struct gen_member *member,

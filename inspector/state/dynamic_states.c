@@ -53,7 +53,7 @@ static int32_t value_of(const struct gen_enum_info *values, const char *command)
         if (strcmp(others[i][0], command) == 0)
             other = others[i][1];
     for (uint32_t i = 0; values && i < values->value_count; i++) {
-        const char *name = values->values[i].name + strlen(VALUE_PREFIX);
+        const char *name = gen_enum_value_name(&values->values[i]) + strlen(VALUE_PREFIX);
         if (other ? strcmp(name, other) == 0
                   : begins(command, SET_PREFIX) && is_same_name(name, command + strlen(SET_PREFIX)))
             return (int32_t)values->values[i].value;
@@ -99,7 +99,7 @@ static bool sets(const char *command)
 
 static bool is_faces(const struct gen_member *member)
 {
-    return strcmp(member->name, "faceMask") == 0;
+    return strcmp(gen_member_name(member), "faceMask") == 0;
 }
 
 static bool is_number(const struct gen_member *member)
@@ -111,8 +111,9 @@ static uint8_t range_member_of(const struct gen_command_info *info)
 {
     for (uint32_t i = 1; i < info->member_count && i < UINT8_MAX; i++) {
         const struct gen_member *member = &info->members[i];
-        if (is_number(member) && (is_faces(member) || (begins(member->name, "first") && i + 1 < info->member_count &&
-                                                       strstr(member[1].name, "Count") && is_number(&member[1]))))
+        if (is_number(member) &&
+            (is_faces(member) || (begins(gen_member_name(member), "first") && i + 1 < info->member_count &&
+                                  strstr(gen_member_name(&member[1]), "Count") && is_number(&member[1]))))
             return (uint8_t)i;
     }
     return 0;

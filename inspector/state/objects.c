@@ -186,7 +186,7 @@ static uint64_t bytes_of(const struct trace_call *call)
     const struct gen_command_info *info = &gen_command_infos[call->command];
 
     for (uint8_t i = 0; i < info->member_count; i++)
-        if (strcmp(info->members[i].name, "dataSize") == 0)
+        if (strcmp(gen_member_name(&info->members[i]), "dataSize") == 0)
             return lap_walk_number(info->members, i, call->args);
     return 0;
 }
@@ -223,7 +223,7 @@ static void take_each(void *user, const struct lap_place *place, const struct la
     struct state_notes *notes;
 
     if (several->change == STATE_DESCRIBED)
-        is_written = is_written && strcmp(place->member->name, "dstSet") == 0;
+        is_written = is_written && strcmp(gen_member_name(place->member), "dstSet") == 0;
     else
         is_written = is_written && gen_handle_contents[value->type] == GEN_CONTENTS_HELD;
     if (!is_written || several->status != LAP_OK)

@@ -173,8 +173,8 @@ static bool has_contents(uint32_t type)
 
 static enum use_access access_of(const struct naming *n, const struct gen_member *member, uint32_t type)
 {
-    bool reads = member->flags & GEN_MEMBER_READ || begins(member->name, "src");
-    bool is_destination = begins(member->name, "dst");
+    bool reads = member->flags & GEN_MEMBER_READ || begins(gen_member_name(member), "src");
+    bool is_destination = begins(gen_member_name(member), "dst");
     const struct command_kind *kind = &n->walker->kinds[n->use.command];
 
     if (!has_contents(type) || n->barrier)
@@ -208,7 +208,7 @@ static enum use_kind use_kind_of(const struct naming *n, const struct gen_member
 
     if (n->barrier)
         return USE_BARRIER;
-    if (kind->copies && access == USE_READ && begins(member->name, "src"))
+    if (kind->copies && access == USE_READ && begins(gen_member_name(member), "src"))
         return USE_COPY_SOURCE;
     if (kind->copies && access == USE_WRITE)
         return USE_COPY_DESTINATION;
@@ -281,7 +281,7 @@ static void see_value(void *user, const struct lap_place *place, const struct la
         use.kind = USE_MEMBER; /* the view itself */
     if (use.kind == USE_MEMBER)
         use.kind = use_kind_of(n, place->member, use.access);
-    use.member = place->member->name;
+    use.member = gen_member_name(place->member);
     n->status = give(n->walker, &use);
 }
 

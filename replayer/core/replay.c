@@ -94,7 +94,7 @@ const char *replay_enum_name(const char *type, int64_t value)
             continue;
         for (uint32_t j = 0; j < gen_enums[i].value_count; j++)
             if (gen_enums[i].values[j].value == value)
-                return gen_enums[i].values[j].name;
+                return gen_enum_value_name(&gen_enums[i].values[j]);
     }
     return NULL;
 }

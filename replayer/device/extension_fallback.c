@@ -92,7 +92,7 @@ static VkBool32 *member_of(enum gen_struct id, const VkBaseOutStructure *s, cons
     const struct gen_struct_info *info = &gen_struct_infos[id];
 
     for (uint16_t i = 0; i < info->member_count; i++)
-        if (info->members[i].element == GEN_ELEMENT_BOOL && strcmp(info->members[i].name, name) == 0)
+        if (info->members[i].element == GEN_ELEMENT_BOOL && strcmp(gen_member_name(&info->members[i]), name) == 0)
             return (VkBool32 *)(void *)((char *)(uintptr_t)s + info->members[i].offset);
     return NULL;
 }
@@ -171,7 +171,7 @@ static enum lap_status move_features(struct replay *r, struct replay_extension_f
         return LAP_OK;
     }
     for (uint16_t i = 0; i < info->member_count; i++) {
-        const char *name = info->members[i].name;
+        const char *name = gen_member_name(&info->members[i]);
         VkBool32 *on = member_of(id, s, name);
         enum gen_struct home = on && *on ? home_of(r, p, id, name) : GEN_STRUCT_NONE;
         VkBaseOutStructure *target = home ? need_struct(r, chain, home) : NULL;

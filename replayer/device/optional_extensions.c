@@ -39,7 +39,7 @@ static VkBool32 *member_of(enum gen_struct id, const void *structure, const char
     const struct gen_struct_info *info = &gen_struct_infos[id];
 
     for (uint16_t i = 0; i < info->member_count; i++)
-        if (info->members[i].element == GEN_ELEMENT_BOOL && strcmp(info->members[i].name, name) == 0)
+        if (info->members[i].element == GEN_ELEMENT_BOOL && strcmp(gen_member_name(&info->members[i]), name) == 0)
             return (VkBool32 *)(void *)((char *)(uintptr_t)structure + info->members[i].offset);
     return NULL;
 }
@@ -86,8 +86,9 @@ static VkPhysicalDeviceVulkan12Features *merge(struct replay *r, VkBaseOutStruct
             continue;
         }
         for (uint16_t i = 0; i < info->member_count; i++) {
-            const VkBool32 *on = member_of(id, *at, info->members[i].name);
-            VkBool32 *to = member_of(GEN_STRUCT_VkPhysicalDeviceVulkan12Features, vulkan12, info->members[i].name);
+            const VkBool32 *on = member_of(id, *at, gen_member_name(&info->members[i]));
+            VkBool32 *to =
+                member_of(GEN_STRUCT_VkPhysicalDeviceVulkan12Features, vulkan12, gen_member_name(&info->members[i]));
             if (on && to)
                 *to = *on;
         }

@@ -195,7 +195,7 @@ static void compare_members(struct match *m, enum gen_struct id, void *requested
         if (member->element != GEN_ELEMENT_BOOL || member->shape != GEN_SHAPE_VALUE)
             continue;
         if (*on && !(supported && *(const VkBool32 *)(const void *)((const char *)supported + member->offset)))
-            visit(m, member->name, on);
+            visit(m, gen_member_name(member), on);
     }
 }
 
@@ -243,7 +243,7 @@ static void refuse_hidden_features(struct match *m, VkBaseOutStructure *chain)
             VkBool32 *on = (VkBool32 *)(void *)((char *)s + info->members[i].offset);
             if (!(info->members[i].flags & GEN_MEMBER_HIDDEN) || !*on)
                 continue;
-            refuse(m, REPLAY_AREA_FEATURE, info->members[i].name, NULL);
+            refuse(m, REPLAY_AREA_FEATURE, gen_member_name(&info->members[i]), NULL);
             *on = VK_FALSE;
         }
     }
@@ -263,7 +263,7 @@ static bool is_on(const VkBaseOutStructure *chain, const char *name)
     for (const VkBaseOutStructure *s = chain; s; s = s->pNext) {
         const struct gen_struct_info *info = &gen_struct_infos[gen_struct_of_type(s->sType)];
         for (uint16_t i = 0; info->features && i < info->member_count; i++)
-            if (info->members[i].element == GEN_ELEMENT_BOOL && strcmp(info->members[i].name, name) == 0 &&
+            if (info->members[i].element == GEN_ELEMENT_BOOL && strcmp(gen_member_name(&info->members[i]), name) == 0 &&
                 *(const VkBool32 *)(const void *)((const char *)s + info->members[i].offset))
                 return true;
     }
@@ -278,8 +278,8 @@ static struct extension_features look_at_features(const struct match *m, const s
     for (const uint16_t *id = extension->structs; id && *id; id++) {
         const struct gen_struct_info *info = &gen_struct_infos[*id];
         for (uint16_t i = 0; info->features && i < info->member_count; i++) {
-            uint16_t number = feature_number(info->members[i].name);
-            if (info->members[i].element != GEN_ELEMENT_BOOL || !is_on(chain, info->members[i].name))
+            uint16_t number = feature_number(gen_member_name(&info->members[i]));
+            if (info->members[i].element != GEN_ELEMENT_BOOL || !is_on(chain, gen_member_name(&info->members[i])))
                 continue;
             if (number == GEN_FEATURE_COUNT || !gen_features[number].known)
                 result.unknown = true;

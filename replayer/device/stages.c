@@ -69,7 +69,7 @@ static bool is_on(enum gen_struct id, const void *structure, const char *feature
     const struct gen_struct_info *info = &gen_struct_infos[id];
 
     for (uint16_t i = 0; i < info->member_count && structure; i++)
-        if (info->members[i].element == GEN_ELEMENT_BOOL && strcmp(info->members[i].name, feature) == 0)
+        if (info->members[i].element == GEN_ELEMENT_BOOL && strcmp(gen_member_name(&info->members[i]), feature) == 0)
             return *(const VkBool32 *)(const void *)((const char *)structure + info->members[i].offset);
     return false;
 }

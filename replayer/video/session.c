@@ -123,7 +123,7 @@ static const char *name_of(VkVideoCodecOperationFlagBitsKHR operation)
         if (strcmp(gen_enums[i].name, "VkVideoCodecOperationFlagBitsKHR") == 0)
             for (uint32_t j = 0; j < gen_enums[i].value_count; j++)
                 if (gen_enums[i].values[j].value == (int64_t)operation)
-                    return gen_enums[i].values[j].name;
+                    return gen_enum_value_name(&gen_enums[i].values[j]);
     return "an unknown codec";
 }
 

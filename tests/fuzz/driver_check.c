@@ -282,13 +282,13 @@ static void check_handle(const struct gen_member *member, uint64_t handle, bool 
     if (recorded && member->type != GEN_HANDLE_VkPipelineLayout)
         note_name(handle);
     if (handle == 0 && needed)
-        driver_problem("%s is null", member->name);
+        driver_problem("%s is null", gen_member_name(member));
     object = driver_object(member->type, handle);
     if (!object || member->type == GEN_HANDLE_VkInstance || member->type == GEN_HANDLE_VkPhysicalDevice ||
         member->type == GEN_HANDLE_VkDevice)
         return;
     if (object->device != call_owner)
-        driver_problem("%s belongs to another device", member->name);
+        driver_problem("%s belongs to another device", gen_member_name(member));
 }
 
 static void check_element(const struct gen_member *member, const void *at, uint64_t selector, bool needed, int depth)
@@ -298,7 +298,7 @@ static void check_element(const struct gen_member *member, const void *at, uint6
     else if (member->element == GEN_ELEMENT_HANDLE)
         check_handle(member, driver_load_handle(member, at), needed);
     else if (member->element == GEN_ELEMENT_OPAQUE && !is_question && load(at, member->element_bytes))
-        driver_problem("%s is an address", member->name);
+        driver_problem("%s is an address", gen_member_name(member));
     else
         note(load(at, member->element_bytes));
 }
@@ -333,7 +333,7 @@ static void check_pointed(const struct gen_member *members, const struct gen_mem
 
     if (!pointee) {
         if (count && member->flags & (GEN_MEMBER_NEEDED | GEN_MEMBER_CREATED))
-            driver_problem("%s is null", member->name);
+            driver_problem("%s is null", gen_member_name(member));
         return;
     }
     switch ((enum gen_shape)member->shape) {
@@ -343,7 +343,7 @@ static void check_pointed(const struct gen_member *members, const struct gen_mem
     case GEN_SHAPE_STRINGS:
         for (uint64_t i = 0; i < count; i++) {
             if (!((const char *const *)pointee)[i])
-                driver_problem("%s has a null", member->name);
+                driver_problem("%s has a null", gen_member_name(member));
             touch(((const char *const *)pointee)[i], strlen(((const char *const *)pointee)[i]));
         }
         break;
@@ -360,7 +360,7 @@ static void check_pointed(const struct gen_member *members, const struct gen_mem
             if (((void *const *)pointee)[i])
                 check_elements(member, ((void *const *)pointee)[i], member->compute(owner, i), false, depth);
             else if (member->compute(owner, i))
-                driver_problem("%s has a null", member->name);
+                driver_problem("%s has a null", gen_member_name(member));
         break;
     default:
         if (member->flags & GEN_MEMBER_CREATED)
@@ -480,8 +480,8 @@ static void check_features(const VkBaseInStructure *chain)
         const struct gen_struct_info *info = &gen_struct_infos[gen_struct_of_type(chain->sType)];
         for (uint32_t i = 0; info->features && i < info->member_count; i++)
             if (info->members[i].flags & GEN_MEMBER_HIDDEN && load((const char *)chain + info->members[i].offset, 4) &&
-                strcmp(info->members[i].name, "bufferDeviceAddressCaptureReplay") != 0)
-                driver_problem("%s is switched on, which is hidden", info->members[i].name);
+                strcmp(gen_member_name(&info->members[i]), "bufferDeviceAddressCaptureReplay") != 0)
+                driver_problem("%s is switched on, which is hidden", gen_member_name(&info->members[i]));
     }
 }
 

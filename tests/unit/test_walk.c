@@ -33,7 +33,7 @@ static bool on_begin_struct(void *user, const struct lap_place *place, uint32_t 
 {
     struct notes *notes = user;
     notes->depth++;
-    note(notes, "%s{ ", place->member && !place->in_array ? place->member->name : "");
+    note(notes, "%s{ ", place->member && !place->in_array ? gen_member_name(place->member) : "");
     return true;
 }
 
@@ -50,7 +50,7 @@ static bool on_begin_array(void *user, const struct lap_place *place, uint64_t c
     notes->depth++;
     if (place->member->shape != GEN_SHAPE_ARRAY)
         notes->pointed_arrays++;
-    note(notes, "%s%" PRIu64 "[ ", place->in_array ? "" : place->member->name, count);
+    note(notes, "%s%" PRIu64 "[ ", place->in_array ? "" : gen_member_name(place->member), count);
     return true;
 }
 
@@ -63,7 +63,7 @@ static void on_end_array(void *user, const struct lap_place *place)
 
 static void on_null(void *user, const struct lap_place *place)
 {
-    note(user, "%s=NULL ", place->member->name);
+    note(user, "%s=NULL ", gen_member_name(place->member));
 }
 
 static void on_value(void *user, const struct lap_place *place, const struct lap_value *value)
@@ -71,7 +71,7 @@ static void on_value(void *user, const struct lap_place *place, const struct lap
     char buffer[LAP_TEXT_FLAGS_MAX];
 
     if (!place->in_array)
-        note(user, "%s=", place->member->name);
+        note(user, "%s=", gen_member_name(place->member));
     switch (value->kind) {
     case LAP_VALUE_SIGNED:
         note(user, "%" PRId64 " ", value->i);
@@ -278,15 +278,15 @@ static void check_members(const char *owner, const struct gen_member *members, u
                       : member->shape == GEN_SHAPE_BITS ? 0
                                                         : sizeof(void *);
         if (member->offset + size > bytes)
-            UNIT_FAIL("%s.%s reaches behind its owner", owner, member->name);
+            UNIT_FAIL("%s.%s reaches behind its owner", owner, gen_member_name(member));
         if (member->element == GEN_ELEMENT_STRUCT && gen_struct_infos[member->type].bytes != member->element_bytes)
-            UNIT_FAIL("%s.%s has another size than its structure", owner, member->name);
+            UNIT_FAIL("%s.%s has another size than its structure", owner, gen_member_name(member));
         if ((member->count_kind == GEN_COUNT_MEMBER || member->count_kind == GEN_COUNT_POINTEE) &&
             member->count_member >= i)
-            UNIT_FAIL("%s.%s is counted by a later member", owner, member->name);
+            UNIT_FAIL("%s.%s is counted by a later member", owner, gen_member_name(member));
         if ((member->shape == GEN_SHAPE_BITS || member->shape == GEN_SHAPE_POINTERS ||
              member->count_kind == GEN_COUNT_COMPUTE) != (member->compute != NULL))
-            UNIT_FAIL("%s.%s has or lacks a function", owner, member->name);
+            UNIT_FAIL("%s.%s has or lacks a function", owner, gen_member_name(member));
     }
 }
 

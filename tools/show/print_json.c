@@ -36,7 +36,7 @@ static void put(struct tree *tree, const struct lap_place *place, cJSON *value)
 {
     cJSON *into = tree->stack[tree->depth];
     bool added = value && (place->in_array ? cJSON_AddItemToArray(into, value)
-                                           : cJSON_AddItemToObjectCS(into, place->member->name, value));
+                                           : cJSON_AddItemToObjectCS(into, gen_member_name(place->member), value));
     if (!added) {
         cJSON_Delete(value);
         tree->failed = true;

@@ -38,7 +38,7 @@ static void item(struct text *text, const struct lap_place *place)
         fputs(", ", text->out);
     text->first = false;
     if (!place->in_array && place->member) {
-        fputs(place->member->name, text->out);
+        fputs(gen_member_name(place->member), text->out);
         fputs(" = ", text->out);
     }
 }

@@ -24,7 +24,7 @@ const char *lap_text_enum(uint32_t type, int64_t value)
         else
             high = middle;
     }
-    return low < info->value_count && info->values[low].value == value ? info->values[low].name : NULL;
+    return low < info->value_count && info->values[low].value == value ? gen_enum_value_name(&info->values[low]) : NULL;
 }
 
 static size_t append(char *out, size_t at, const char *text)

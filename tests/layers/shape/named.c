@@ -6,7 +6,7 @@
 const struct gen_member *shape_member(const struct gen_struct_info *info, const char *name)
 {
     for (uint16_t i = 0; i < info->member_count; i++)
-        if (info->members[i].name && !strcmp(info->members[i].name, name))
+        if (!strcmp(gen_member_name(&info->members[i]), name))
             return &info->members[i];
     return NULL;
 }
