@@ -786,6 +786,7 @@ static bool see_buffer_writes(struct memory_state *m, const void *args)
     case GEN_vkCmdUpdateBuffer:
         update_buffer(m, args);
         return true;
+#ifdef VK_AMD_buffer_marker
     case GEN_vkCmdWriteBufferMarkerAMD: {
         const struct gen_args_vkCmdWriteBufferMarkerAMD *a = args;
         fill_buffer(m, a->dstBuffer, a->dstOffset, 4, a->marker);
@@ -796,6 +797,7 @@ static bool see_buffer_writes(struct memory_state *m, const void *args)
         fill_buffer(m, a->dstBuffer, a->dstOffset, 4, a->marker);
         return true;
     }
+#endif
     case GEN_vkCmdCopyQueryPoolResults:
         see_query_results(m, args);
         return true;

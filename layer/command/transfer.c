@@ -77,6 +77,7 @@ void hook_after_CmdCopyQueryPoolResults(struct layer_cmdbuf *cb, VkCommandBuffer
     layer_touch_buffer(cb, dstBuffer, dstOffset, bytes, results ? LAYER_WRITES_PARTLY : LAYER_WRITES_VARYING);
 }
 
+#ifdef VK_AMD_buffer_marker
 void hook_after_CmdWriteBufferMarkerAMD(struct layer_cmdbuf *cb, VkCommandBuffer commandBuffer,
                                         VkPipelineStageFlagBits pipelineStage, VkBuffer dstBuffer,
                                         VkDeviceSize dstOffset, uint32_t marker)
@@ -90,6 +91,7 @@ void hook_after_CmdWriteBufferMarker2AMD(struct layer_cmdbuf *cb, VkCommandBuffe
 {
     layer_touch_buffer(cb, dstBuffer, dstOffset, 4, LAYER_WRITES);
 }
+#endif
 
 struct texel_block {
     uint32_t width, height, depth, bytes;

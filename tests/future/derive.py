@@ -51,6 +51,10 @@ def values_of(addition: ET.Element) -> dict[str, list[str]]:
 
 
 def enlarge_header(text: str, addition: ET.Element) -> str:
+    guard = r"^(?:// {0} is .*\n)?#define {0} 1$"
+    text, count = re.subn(guard.format(DISABLED) + r".*?(?=" + guard.format(r"VK_[A-Z]+_[a-z]\w*") + ")", "", text, flags=re.MULTILINE | re.DOTALL)
+    if count != 1:
+        raise SystemExit(f"derive: vulkan_core.h has no {DISABLED}")
     for name, lines in values_of(addition).items():
         # In front of the last one, that none of them is an alias of something that comes later.
         last = re.search(rf"^    \w+_MAX_ENUM(_\w+)? = 0x7FFFFFFF\n}} {name};", text, re.MULTILINE)
