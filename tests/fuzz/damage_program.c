@@ -55,7 +55,7 @@ static const struct {
     int (*main)(int argc, char **argv);
     const char *arguments[MOST_ARGUMENTS];
     const char *behind; /* the trace; NULL: nothing */
-} programs[DAMAGE_PROGRAMS] = {
+} programs[] = {
     [INFO] = {info_main, {"lapilli-info"}},
     [INFO_JSON] = {info_main, {"lapilli-info", "--json"}},
     [PRINT] = {print_main, {"lapilli-print", "--color=never"}},
@@ -71,9 +71,9 @@ static const struct {
     [COMPILE] = {compile_main, {"lapilli-compile", "--sandbox=off", "--quiet", "-o", new_file}},
 };
 
-const char *const damage_program_names[DAMAGE_PROGRAMS] = {"info",  "info --json", "print",   "print --json", "tree",
-                                                           "draws", "find",        "shaders", "state",        "uses",
-                                                           "check", "compress",    "compile"};
+const char *const damage_program_names[] = {"info",  "info --json", "print",   "print --json", "tree",
+                                            "draws", "find",        "shaders", "state",        "uses",
+                                            "check", "compress",    "compile"};
 
 /* Exit statuses of all of them, and of lapilli check. */
 enum { GOOD, FAILED, USAGE, NO_TRACE, INCOMPLETE };
