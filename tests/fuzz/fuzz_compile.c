@@ -22,7 +22,7 @@ static void advance(void *user)
 static void play(struct program_build *build)
 {
     struct lap_vm_resource_bytes bytes = program_build_resources(build);
-    const struct program_resources resources = {get, advance, &bytes};
+    const struct program_resources resources = {.get = get, .advance = advance, .user = &bytes};
     struct program_packets *packets;
     struct lap_reader *reader;
 
