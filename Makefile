@@ -514,7 +514,7 @@ uninstall-layer: ## remove what install-layer put there
 
 uninstall: uninstall-layer ## remove what install put there
 	rm -f $(DESTDIR)$(includedir)/lapilli.h $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS)) $(DESTDIR)$(libdir)/lapilli/$(notdir $(SHARED_LIBRARY))
-	-rmdir $(DESTDIR)$(libdir)/lapilli 2> /dev/null
+	[ ! -d $(DESTDIR)$(libdir)/lapilli ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libdir)/lapilli
 
 .PHONY: help
 help: ## this list

@@ -147,7 +147,7 @@ static inline size_t lap_blob_entry_stride(size_t part_bytes)
     return LAP_BLOB_ENTRY_BYTES + ((part_bytes + LAP_BLOB_ALIGN - 1) & ~(size_t)(LAP_BLOB_ALIGN - 1));
 }
 
-/* A number as lap_put_u64() (trace/format/wire.h) writes it. Returns its bytes, at most 10. */
+/* A number as lap_put_u64() (encode.h) writes it. Returns its bytes, at most 10. */
 static inline size_t lap_store_varint(uint8_t *p, uint64_t value)
 {
     size_t bytes = 0;
