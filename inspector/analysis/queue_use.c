@@ -7,13 +7,15 @@
 #include "base/map.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
+#include "inspector/analysis/command_queues.h"
 
 struct queue_use {
     struct lap_arena arena;                        /* holds the values of all maps */
     struct lap_map devices;                        /* struct queue_family_use[QUEUE_USE_FAMILIES] */
     struct lap_map pools, command_buffers, queues; /* struct queue_family_use, of the family */
-    struct lap_map blocks;                         /* struct queue_family_use, of the block's commands */
-    uint64_t block;                                /* the current one */
+    struct lap_map named;  /* uint64_t, by command_queues_named: command_queues_of_created; those of 0 are left out */
+    struct lap_map blocks; /* struct queue_family_use, of the block's commands */
+    uint64_t block;        /* the current one */
     struct queue_family_use *block_use;
 };
 
@@ -48,61 +50,24 @@ static void add_kinds(struct queue_family_use *family, VkQueueFlags kinds)
 
 /* ---- commands ---- */
 
-static VkPipelineStageFlags2 stages_of(const VkDependencyInfo *info)
+static uint64_t sets_named(const struct queue_use *use, uint64_t key)
 {
-    VkPipelineStageFlags2 stages = 0;
-
-    for (uint32_t i = 0; info && info->pMemoryBarriers && i < info->memoryBarrierCount; i++)
-        stages |= info->pMemoryBarriers[i].srcStageMask | info->pMemoryBarriers[i].dstStageMask;
-    for (uint32_t i = 0; info && info->pBufferMemoryBarriers && i < info->bufferMemoryBarrierCount; i++)
-        stages |= info->pBufferMemoryBarriers[i].srcStageMask | info->pBufferMemoryBarriers[i].dstStageMask;
-    for (uint32_t i = 0; info && info->pImageMemoryBarriers && i < info->imageMemoryBarrierCount; i++)
-        stages |= info->pImageMemoryBarriers[i].srcStageMask | info->pImageMemoryBarriers[i].dstStageMask;
-    return stages;
+    const uint64_t *sets = key ? lap_map_get(&use->named, key) : NULL;
+    return sets ? *sets : 0;
 }
 
-static VkPipelineStageFlags2 stages_of_all(const VkDependencyInfo *infos, uint32_t count)
+static enum lap_status see_created(struct queue_use *use, const struct trace_call *call)
 {
-    VkPipelineStageFlags2 stages = 0;
+    uint64_t key = command_queues_named(call->command, call->args), *sets;
+    uint64_t wanted = key ? command_queues_of_created(call->command, call->args) : 0;
 
-    for (uint32_t i = 0; infos && i < count; i++)
-        stages |= stages_of(&infos[i]);
-    return stages;
-}
-
-/* The stages that a command uses. */
-static VkPipelineStageFlags2 command_stages(uint32_t command, const void *raw)
-{
-    switch (command) {
-    case GEN_vkCmdPipelineBarrier: {
-        const struct gen_args_vkCmdPipelineBarrier *args = raw;
-        return (VkPipelineStageFlags2)args->srcStageMask | args->dstStageMask;
-    }
-    case GEN_vkCmdWaitEvents: {
-        const struct gen_args_vkCmdWaitEvents *args = raw;
-        return (VkPipelineStageFlags2)args->srcStageMask | args->dstStageMask;
-    }
-    case GEN_vkCmdSetEvent:
-        return ((const struct gen_args_vkCmdSetEvent *)raw)->stageMask;
-    case GEN_vkCmdResetEvent:
-        return ((const struct gen_args_vkCmdResetEvent *)raw)->stageMask;
-    case GEN_vkCmdWriteTimestamp:
-        return (VkPipelineStageFlags2)((const struct gen_args_vkCmdWriteTimestamp *)raw)->pipelineStage;
-    case GEN_vkCmdPipelineBarrier2:
-        return stages_of(((const struct gen_args_vkCmdPipelineBarrier2 *)raw)->pDependencyInfo);
-    case GEN_vkCmdSetEvent2:
-        return stages_of(((const struct gen_args_vkCmdSetEvent2 *)raw)->pDependencyInfo);
-    case GEN_vkCmdWaitEvents2: {
-        const struct gen_args_vkCmdWaitEvents2 *args = raw;
-        return stages_of_all(args->pDependencyInfos, args->eventCount);
-    }
-    case GEN_vkCmdResetEvent2:
-        return ((const struct gen_args_vkCmdResetEvent2 *)raw)->stageMask;
-    case GEN_vkCmdWriteTimestamp2:
-        return ((const struct gen_args_vkCmdWriteTimestamp2 *)raw)->stage;
-    default:
-        return 0;
-    }
+    if (!wanted)
+        return LAP_OK;
+    sets = lap_arena_zalloc(&use->arena, 1, sizeof *sets, _Alignof(uint64_t));
+    if (!sets)
+        return lap_no_memory("use of queues");
+    *sets = wanted;
+    return lap_map_put(&use->named, key, sets, NULL);
 }
 
 static bool copies_image_parts(uint32_t command)
@@ -134,7 +99,9 @@ static enum lap_status visit_in_block(void *state, const struct trace_call *call
     }
     block = use->block_use;
     add_kinds(block, gen_command_queues[call->command]);
-    block->stages |= command_stages(call->command, call->args);
+    block->by_arguments |= command_queues_of_arguments(
+        call->command, call->args, sets_named(use, command_queues_named(call->command, call->args)));
+    block->stages |= command_queues_stages(call->command, call->args);
     block->image_copies = block->image_copies || copies_image_parts(call->command);
     block->timestamps =
         block->timestamps || call->command == GEN_vkCmdWriteTimestamp || call->command == GEN_vkCmdWriteTimestamp2;
@@ -152,33 +119,10 @@ static void use_block(struct queue_use *use, const struct gen_args_lapilliBlock 
         return;
     family->one_of |= block->one_of;
     family->other |= block->other;
+    family->by_arguments |= block->by_arguments;
     family->stages |= block->stages;
     family->image_copies = family->image_copies || block->image_copies;
     family->timestamps = family->timestamps || block->timestamps;
-}
-
-static VkPipelineStageFlags2 submit_stages(const struct gen_args_vkQueueSubmit *args)
-{
-    VkPipelineStageFlags2 stages = 0;
-
-    for (uint32_t i = 0; args->pSubmits && i < args->submitCount; i++)
-        for (uint32_t j = 0; args->pSubmits[i].pWaitDstStageMask && j < args->pSubmits[i].waitSemaphoreCount; j++)
-            stages |= args->pSubmits[i].pWaitDstStageMask[j];
-    return stages;
-}
-
-static VkPipelineStageFlags2 submit2_stages(const struct gen_args_vkQueueSubmit2 *args)
-{
-    VkPipelineStageFlags2 stages = 0;
-
-    for (uint32_t i = 0; args->pSubmits && i < args->submitCount; i++) {
-        const VkSubmitInfo2 *info = &args->pSubmits[i];
-        for (uint32_t j = 0; info->pWaitSemaphoreInfos && j < info->waitSemaphoreInfoCount; j++)
-            stages |= info->pWaitSemaphoreInfos[j].stageMask;
-        for (uint32_t j = 0; info->pSignalSemaphoreInfos && j < info->signalSemaphoreInfoCount; j++)
-            stages |= info->pSignalSemaphoreInfos[j].stageMask;
-    }
-    return stages;
 }
 
 /* Adds the requirements of an operation on the queue itself. */
@@ -203,7 +147,8 @@ static enum lap_status use_buffers(struct queue_use *use, const struct gen_args_
     return status;
 }
 
-static const uint16_t commands[] = {GEN_vkCreateCommandPool, GEN_vkAllocateCommandBuffers,
+static const uint16_t commands[] = {GEN_vkCreateQueryPool,   GEN_vkCreateDescriptorUpdateTemplate,
+                                    GEN_vkCreateCommandPool, GEN_vkAllocateCommandBuffers,
                                     GEN_lapilliBlock,        GEN_vkGetDeviceQueue,
                                     GEN_vkGetDeviceQueue2,   GEN_vkQueueBindSparse,
                                     GEN_vkQueuePresentKHR,   GEN_vkQueueSubmit,
@@ -214,6 +159,9 @@ static enum lap_status visit(void *state, const struct trace_call *call)
     struct queue_use *use = state;
 
     switch (call->command) {
+    case GEN_vkCreateQueryPool:
+    case GEN_vkCreateDescriptorUpdateTemplate:
+        return see_created(use, call);
     case GEN_vkCreateCommandPool: {
         const struct gen_args_vkCreateCommandPool *args = call->args;
         return args->pCreateInfo && args->pCommandPool
@@ -246,12 +194,16 @@ static enum lap_status visit(void *state, const struct trace_call *call)
         use_queue(use, ((const struct gen_args_vkQueuePresentKHR *)call->args)->queue,
                   VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT, 0);
         break;
-    case GEN_vkQueueSubmit:
-        use_queue(use, ((const struct gen_args_vkQueueSubmit *)call->args)->queue, 0, submit_stages(call->args));
+    case GEN_vkQueueSubmit: {
+        const struct gen_args_vkQueueSubmit *args = call->args;
+        use_queue(use, args->queue, 0, command_queues_submit_stages(args->pSubmits, args->submitCount));
         break;
-    case GEN_vkQueueSubmit2:
-        use_queue(use, ((const struct gen_args_vkQueueSubmit2 *)call->args)->queue, 0, submit2_stages(call->args));
+    }
+    case GEN_vkQueueSubmit2: {
+        const struct gen_args_vkQueueSubmit2 *args = call->args;
+        use_queue(use, args->queue, 0, command_queues_submit2_stages(args->pSubmits, args->submitCount));
         break;
+    }
     default:
         break;
     }
@@ -271,6 +223,7 @@ void *queue_use_create(void)
     lap_map_init(&use->pools);
     lap_map_init(&use->command_buffers);
     lap_map_init(&use->queues);
+    lap_map_init(&use->named);
     lap_map_init(&use->blocks);
     return use;
 }
@@ -282,6 +235,7 @@ void queue_use_destroy(void *part)
     if (!use)
         return;
     lap_map_finish(&use->blocks);
+    lap_map_finish(&use->named);
     lap_map_finish(&use->queues);
     lap_map_finish(&use->command_buffers);
     lap_map_finish(&use->pools);

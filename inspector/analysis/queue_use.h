@@ -18,6 +18,7 @@
 struct queue_family_use {
     uint64_t one_of;              /* of lap_queue_kinds_set: some work needs one of the kinds in the set */
     VkQueueFlags other;           /* further required kinds, all of them */
+    uint64_t by_arguments;        /* the same, by arguments (command_queues.h) */
     VkPipelineStageFlags2 stages; /* in barriers, waits and signals */
     bool image_copies;            /* of parts of images */
     bool timestamps;

@@ -21,6 +21,8 @@
 #include "layer/submit/external_sync.h"
 #include "vulkan/chain.h"
 
+#define MAX_FAMILIES 64u
+
 static VkLayerDeviceCreateInfo *device_chain(const VkDeviceCreateInfo *info, VkLayerFunction function)
 {
     for (const VkBaseInStructure *s = info->pNext; s; s = s->pNext)
@@ -96,6 +98,22 @@ static void describe_device(const struct layer_device *dev)
     layer_describe_text(&description, NULL, "backing", backing);
     layer_describe_text(&description, NULL, "backing_reason", dev->backing.plan.reason);
     layer_describe_end(&description, "the device");
+}
+
+/* Many programs ask for neither, and a replay needs the GPU's name and the kinds of each family. */
+static void describe_gpu(const struct layer_device *dev)
+{
+    VkPhysicalDevice gpu = gen_VkPhysicalDevice(dev->physical_device->object.handle);
+    PFN_vkGetPhysicalDeviceQueueFamilyProperties get = dev->instance->vk.GetPhysicalDeviceQueueFamilyProperties;
+    VkQueueFamilyProperties families[MAX_FAMILIES];
+    uint32_t count = MAX_FAMILIES;
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_lapilliPhysicalDevice, 0);
+
+    if (!enc)
+        return;
+    get(gpu, &count, families);
+    gen_encode_lapilliPhysicalDevice(enc, gpu, &dev->physical_device->properties, count, families);
+    layer_packet_end();
 }
 
 static void describe_mappings(const struct layer_device *dev)
@@ -228,8 +246,8 @@ static VkResult create_device(const struct layer_physical_device *gpu, const VkD
 static bool queue_found(struct layer_device *dev, VkQueue handle, uint32_t family, uint32_t number)
 {
     struct layer_queue *queue;
-    VkQueueFamilyProperties families[64];
-    uint32_t count = 64;
+    VkQueueFamilyProperties families[MAX_FAMILIES];
+    uint32_t count = MAX_FAMILIES;
 
     if (!handle)
         return true;
@@ -352,6 +370,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateDevice(VkPhysicalDevice physicalDev
     layer_descriptor_buffers_init(dev, pCreateInfo);
     if (layer_is_recording())
         describe_device(dev);
+    describe_gpu(dev);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkCreateDevice, 0);
     if (enc) {
         gen_encode_vkCreateDevice(enc, physicalDevice, pCreateInfo, pAllocator, pDevice, result);

@@ -98,6 +98,12 @@ static void observe_args(struct replay *r, void *raw)
                          sizeof *args->pQueueFamilyProperties);
         break;
     }
+    case GEN_lapilliPhysicalDevice: {
+        struct gen_args_lapilliPhysicalDevice *args = raw;
+        observe_name(r, args->physicalDevice, args->pProperties);
+        observe_families(r, args->physicalDevice, &args->familyCount, args->pFamilies, sizeof *args->pFamilies);
+        break;
+    }
     default:
         break;
     }
@@ -116,6 +122,7 @@ void replay_recorded_machine_observe(struct replay *r)
     case GEN_vkGetPhysicalDeviceProperties2:
     case GEN_vkGetPhysicalDeviceQueueFamilyProperties:
     case GEN_vkGetPhysicalDeviceQueueFamilyProperties2:
+    case GEN_lapilliPhysicalDevice:
         break;
     default:
         return;

@@ -24,6 +24,14 @@ void replay_family_needs_kinds(struct replay_family_needs *needs, VkQueueFlags k
         needs->other |= kinds;
 }
 
+/* The recorded machine took the work, so what its family lacks is not needed: drivers may allow more. */
+void replay_family_needs_sets(struct replay_family_needs *needs, uint64_t sets, VkQueueFlags flags)
+{
+    for (; sets; sets &= sets - 1)
+        if (!flags || lap_queue_kinds_pack(kinds_of(flags)) & (uint32_t)__builtin_ctzll(sets))
+            needs->one_of |= sets & -sets;
+}
+
 #define STAGE_VIDEO_ENCODE ((VkPipelineStageFlags2)1 << 27) /* in older headers it is provisional */
 
 /* "Supported Pipeline Stage Flags" of the specification. */
@@ -202,8 +210,8 @@ static void cost_of(const struct planning *p, uint32_t number, uint32_t family, 
     out[1] = (recorded->needs.image_copies && !takes_copies(available, recorded)) +
              (recorded->needs.timestamps && !available->timestampValidBits);
     out[2] = used > available->queueCount ? used - available->queueCount : 0;
-    out[3] = kinds != were;
-    out[4] = count_bits(kinds);
+    out[3] = recorded->flags ? kinds != were : number != family;
+    out[4] = recorded->flags ? count_bits(kinds) : LAP_QUEUE_KIND_COUNT - count_bits(kinds);
     out[5] = number != family;
 }
 

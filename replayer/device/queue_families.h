@@ -25,6 +25,8 @@ struct replay_family_needs {
 
 /* Adds work for one of these kinds (gen_command_queues); 0: any family. */
 void replay_family_needs_kinds(struct replay_family_needs *needs, VkQueueFlags kinds);
+/* Adds sets of kinds (lap_queue_kinds_set), but not those that a family with `flags` does without (0: unknown). */
+void replay_family_needs_sets(struct replay_family_needs *needs, uint64_t sets, VkQueueFlags flags);
 /* Adds the kinds for these pipeline stages, as far as a family with `flags` supports them (0: unknown). */
 void replay_family_needs_stages(struct replay_family_needs *needs, VkPipelineStageFlags2 stages, VkQueueFlags flags);
 /* Adds all that a family with these flags supports. */
@@ -58,7 +60,8 @@ bool replay_queue_plan_identity(const struct replay_recorded_family recorded[REP
                                 struct replay_queue_plan *out_plan);
 
 /* Maps each recorded family to one that suffices: preferably with enough queues of its own, then of the same kinds,
- * then with the fewest additional kinds. LAP_ERROR_UNSUPPORTED, without a sentence: plan->failed has no match. It
+ * then with the fewest additional kinds; where the recorded kinds are unknown, then of the same number, then with the
+ * most kinds. LAP_ERROR_UNSUPPORTED, without a sentence: plan->failed has no match. It
  * maps to the first family then, or with `force` to the most capable one. available_count is not 0. */
 enum lap_status replay_queue_plan_choose(const struct replay_recorded_family recorded[REPLAY_MAX_FAMILIES],
                                          const VkQueueFamilyProperties *available, uint32_t available_count, bool force,

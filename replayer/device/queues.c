@@ -87,6 +87,7 @@ static void take_use(struct replay_recorded_family *family, const struct queue_f
 {
     family->needs.one_of |= use->one_of;
     family->needs.other |= use->other;
+    replay_family_needs_sets(&family->needs, use->by_arguments, family->flags);
     replay_family_needs_stages(&family->needs, use->stages, family->flags);
     family->needs.image_copies = use->image_copies;
     family->needs.timestamps = use->timestamps;

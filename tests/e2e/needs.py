@@ -215,8 +215,10 @@ def gpus_by_uuid(context: Context) -> None:
         recorded_on = context.info(f"{number}.lapilli")["recorded_on"]
         check((recorded_on["device"], recorded_on["device_uuid"]) == (name, uuid) and recorded_on["driver_uuid"], f"{recorded_on}")
         check(uuid in context.run([context.program("lapilli"), "info", f"{number}.lapilli"]).out, "info does not show the UUID")
-        done = context.replay(f"{number}.lapilli", env=both)
-        check(f"playing on {name}" in done.err, done.err)
+        context.capture([context.app("compute"), "--gpu", number, "--unasked"], f"unasked{number}.lapilli", env=both)
+        for trace in (f"{number}.lapilli", f"unasked{number}.lapilli"):
+            done = context.replay(trace, env=both)
+            check(f"playing on {name}" in done.err, done.err)
     for number, name, _, uuid in listed:
         dashed = "-".join((uuid[:8], uuid[8:12], uuid[12:16], uuid[16:20], uuid[20:]))
         for gpu in (number, uuid, dashed.upper(), name):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Callable
 
-from e2e.cases import LAYER, OTHER_DRIVERS, QUEUES, SHAPE, VALIDATION, Context, check, check_no_validation_message, check_verified, \
+from e2e.cases import LAYER, OTHER_DRIVERS, QUEUES, SHAPE, VALIDATION, Context, Skip, check, check_no_validation_message, check_verified, \
     display, validation_layer
 
 MODES = [[], ["--backwards"], ["--two"], ["--two", "--backwards"]]
@@ -188,6 +188,17 @@ def an_answer_behind_its_question_is_refused(context: Context) -> None:
     expect_refusal(["--asks"], "", "split,crowded=1000000", "copies of what the host wrote")
 
 
+def families_that_nobody_asked_for_are_known(context: Context) -> None:
+    """Its second family computes and copies as well, but has no graphics; the program's device has the first one."""
+    context = replace(context, driver=context.build / "tests/null/null_icd.json")
+    if not context.driver or not context.driver.exists():
+        raise Skip("the null driver is not built")
+    context.capture([context.app("compute"), "--unasked", "--no-check"])
+    check("vkGetPhysicalDeviceQueueFamilyProperties" not in {line["name"] for line in context.print_lines()}, "the program asks")
+    text = context.run([context.program("lapilli"), "check", "out.lapilli"]).out
+    check("queue family 0: it is family 0 of this GPU (it had: graphics, compute, transfer" in text, text)
+
+
 def validate(arguments: list[str]) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         validation_layer(context)
@@ -206,6 +217,7 @@ def validate(arguments: list[str]) -> Callable[[Context], None]:
 
 def cases() -> dict[str, Callable[[Context], None]]:
     result: dict[str, Callable[[Context], None]] = {"one-queue-is-played-on-many": from_one_to_many,
+                                                          "unasked": families_that_nobody_asked_for_are_known,
                                                           "copies-under-way-are-converted-without-hazards": converted_while_under_way,
                                                           "work-that-waits-for-a-host-event-is-submitted-whole": the_host_is_asked,
                                                           "a-host-event-set-too-late-is-refused": an_answer_behind_its_question_is_refused,

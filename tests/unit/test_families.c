@@ -150,7 +150,20 @@ UNIT_TEST(the_least_that_suffices_is_taken)
     record(&r, 0, ANY, 1, C);
     CHECK_EQ_INT(plan(&r, &here), LAP_OK);
     CHECK_EQ_U64(r.plan.families[0], 1); /* of the same kinds, but for one that nobody uses */
+}
+
+UNIT_TEST(a_family_of_unknown_kinds_stays_or_becomes_the_most_capable)
+{
+    struct machine here = {.count = 0};
+    struct recorded r = {0};
+
+    add_family(&here, C | T, 4);
+    add_family(&here, G | T, 4);
+    add_family(&here, ANY | S, 4);
     record(&r, 0, 0, 1, C);
+    CHECK_EQ_INT(plan(&r, &here), LAP_OK);
+    CHECK_EQ_U64(r.plan.families[0], 0);
+    record(&r, 0, 0, 1, G);
     CHECK_EQ_INT(plan(&r, &here), LAP_OK);
     CHECK_EQ_U64(r.plan.families[0], 2);
 }

@@ -48,6 +48,7 @@ static void usage(const struct app_program *program)
     }
     printf("  %-16s physical device (0)\n", "--gpu N");
     printf("  %-16s do not look at results: for drivers that compute nothing\n", "--no-check");
+    printf("  %-16s take queue family 0, and never ask for properties of the GPU\n", "--unasked");
     for (const struct app_option *option = program->options; option && option->name; option++)
         printf("  %-16s %s\n", option->name, option->help);
     printf("  %-16s this text\n", "--help");
@@ -101,6 +102,8 @@ static void parse(struct app *app, int argc, char **argv)
             app->gpu = parse_number(i < argc ? argv[i] : NULL, "--gpu");
         } else if (!strcmp(argv[i], "--no-check")) {
             app->no_check = true;
+        } else if (!strcmp(argv[i], "--unasked")) {
+            app->unasked = true;
         } else if (app->program->can_present && !strcmp(argv[i], "--present")) {
             app->present = true;
         } else if (app->program->can_present && !strcmp(argv[i], "--offscreen")) {
@@ -168,29 +171,9 @@ static void create_instance(struct app *app)
     CHECK_VK(result);
 }
 
-static void choose_device(struct app *app)
+static void choose_family(struct app *app)
 {
-    uint32_t count = 0, family_count = 0;
-    CHECK_VK(vkEnumeratePhysicalDevices(app->instance, &count, NULL));
-    if (app->gpu >= count)
-        app_skip(app, "no such physical device");
-    VkPhysicalDevice *devices = calloc(count, sizeof(*devices));
-    CHECK(devices);
-    CHECK_VK(vkEnumeratePhysicalDevices(app->instance, &count, devices));
-    app->physical = devices[app->gpu];
-    free(devices);
-
-    vkGetPhysicalDeviceProperties(app->physical, &app->properties);
-    vkGetPhysicalDeviceFeatures(app->physical, &app->features);
-    vkGetPhysicalDeviceMemoryProperties(app->physical, &app->memory);
-    if (app->properties.apiVersion < app->api_version)
-        app->api_version = app->properties.apiVersion;
-
-    CHECK_VK(vkEnumerateDeviceExtensionProperties(app->physical, NULL, &app->extension_count, NULL));
-    app->extensions = calloc(app->extension_count + 1, sizeof(*app->extensions));
-    CHECK(app->extensions);
-    CHECK_VK(vkEnumerateDeviceExtensionProperties(app->physical, NULL, &app->extension_count, app->extensions));
-
+    uint32_t family_count = 0;
     vkGetPhysicalDeviceQueueFamilyProperties(app->physical, &family_count, NULL);
     VkQueueFamilyProperties *families = calloc(family_count + 1, sizeof(*families));
     CHECK(families);
@@ -204,6 +187,35 @@ static void choose_device(struct app *app)
     app->queue_family = family;
     app->queue_properties = families[family];
     free(families);
+}
+
+static void choose_device(struct app *app)
+{
+    uint32_t count = 0;
+    CHECK_VK(vkEnumeratePhysicalDevices(app->instance, &count, NULL));
+    if (app->gpu >= count)
+        app_skip(app, "no such physical device");
+    VkPhysicalDevice *devices = calloc(count, sizeof(*devices));
+    CHECK(devices);
+    CHECK_VK(vkEnumeratePhysicalDevices(app->instance, &count, devices));
+    app->physical = devices[app->gpu];
+    free(devices);
+
+    vkGetPhysicalDeviceFeatures(app->physical, &app->features);
+    vkGetPhysicalDeviceMemoryProperties(app->physical, &app->memory);
+    if (!app->unasked) {
+        vkGetPhysicalDeviceProperties(app->physical, &app->properties);
+        if (app->properties.apiVersion < app->api_version)
+            app->api_version = app->properties.apiVersion;
+    }
+
+    CHECK_VK(vkEnumerateDeviceExtensionProperties(app->physical, NULL, &app->extension_count, NULL));
+    app->extensions = calloc(app->extension_count + 1, sizeof(*app->extensions));
+    CHECK(app->extensions);
+    CHECK_VK(vkEnumerateDeviceExtensionProperties(app->physical, NULL, &app->extension_count, app->extensions));
+
+    if (!app->unasked)
+        choose_family(app);
 }
 
 void app_init(struct app *app, int argc, char **argv, const struct app_program *program)
