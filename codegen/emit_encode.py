@@ -330,7 +330,13 @@ def _emit_struct(model: Model, c: Text, s: StructPlan) -> None:
         c("{")
         if s.name in model.overrides.enters:
             c(f"enter_{s.name}(enc, s);")
-        c("gen_encode_chain(enc, s->pNext);")
+        if s.name in model.extended:
+            c("gen_encode_chain(enc, s->pNext);")
+        else:
+            # Drivers ignore this pNext, and programs leave that of an output unwritten: nothing follows it.
+            if not s.struct.returned_only:
+                c("enc->unknown_structs += s->pNext && !enc->decoded;")
+            c("gen_encode_chain(enc, enc->decoded ? s->pNext : NULL);")
         c(f"encode_members_{s.name}(enc, s);")
         c("}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from overrides import Disposition, OverrideError, Overrides
 from registry import Command, Member, Registry, Struct
@@ -154,6 +155,11 @@ class Model:
     def extending(self) -> list[StructPlan]:
         """The structs that may extend this one in a pNext chain."""
         return [s for s in self.structs if s.struct.stype and s.struct.extends]
+
+    @cached_property
+    def extended(self) -> set[str]:
+        """The structs that may have a pNext chain: others extend them."""
+        return {name for s in self.extending for name in s.struct.extends}
 
     def replayed(self, surfaces: bool = True) -> set[str]:
         """The structs in the commands of a replay (without surfaces, except their creation), and the structs in their

@@ -11,6 +11,13 @@
 #define SECRET 0x5ec2e7edu
 #define BLOCK  4096u
 
+static bool garbage;
+
+static void *nowhere(void)
+{
+    return garbage ? (void *)(uintptr_t)SECRET : NULL;
+}
+
 /* Malloc gives the block that was freed last: what was in it still is, and counts as never written. */
 static void *with_secret(void)
 {
@@ -54,9 +61,33 @@ static void ask_for_groups(const struct app *app)
     VkPhysicalDeviceGroupProperties *group = with_secret();
     uint32_t count = 1;
     group->sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GROUP_PROPERTIES;
-    group->pNext = NULL;
+    group->pNext = nowhere();
     EXPECT_EQ(app, vkEnumeratePhysicalDeviceGroups(app->instance, &count, group) >= 0 && count == 1, true);
     free(group);
+}
+
+static void ask_for_external_fences(const struct app *app)
+{
+    VkPhysicalDeviceExternalFenceInfo info = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_FENCE_INFO,
+                                              .handleType = VK_EXTERNAL_FENCE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalFenceProperties *properties = with_secret();
+    properties->sType = VK_STRUCTURE_TYPE_EXTERNAL_FENCE_PROPERTIES;
+    properties->pNext = nowhere();
+    vkGetPhysicalDeviceExternalFenceProperties(app->physical, &info, properties);
+    EXPECT_EQ(app, properties->externalFenceFeatures != SECRET, true);
+    free(properties);
+}
+
+static void ask_for_tools(const struct app *app)
+{
+    VkPhysicalDeviceToolProperties *tools = with_secret();
+    uint32_t count = BLOCK / sizeof *tools;
+    for (uint32_t i = 0; i < count; i++) {
+        tools[i].sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TOOL_PROPERTIES;
+        tools[i].pNext = nowhere();
+    }
+    EXPECT_EQ(app, vkGetPhysicalDeviceToolProperties(app->physical, &count, tools) >= 0, true);
+    free(tools);
 }
 
 static void ask_for_extensions(const struct app *app)
@@ -109,8 +140,12 @@ static void ask_for_queries(const struct app *app)
 
 int main(int argc, char **argv)
 {
+    static const struct app_option options[] = {
+        {"--garbage", "leave pNext unwritten where nothing may stand", &garbage, NULL},
+        {0},
+    };
     static const struct app_program program = {
-        .name = "unfilled", .what = "Structures that drivers fill in part.", .frames = 1};
+        .name = "unfilled", .what = "Structures that drivers fill in part.", .frames = 1, .options = options};
     struct app app;
     app_init(&app, argc, argv, &program);
     app_device_create(&app, NULL);
@@ -121,7 +156,10 @@ int main(int argc, char **argv)
     if (app.api_version >= VK_API_VERSION_1_1) {
         ask_for_identity(&app);
         ask_for_groups(&app);
+        ask_for_external_fences(&app);
     }
+    if (app.api_version >= VK_API_VERSION_1_3)
+        ask_for_tools(&app);
     printf("secret: %u\n", SECRET);
     return app_finish(&app);
 }

@@ -37,13 +37,15 @@ def one_sentence(err: str) -> None:
 @case
 def what_was_not_filled_in_is_not_recorded(context: Context) -> None:
     """What a driver leaves as it was of a structure is the program's memory: there is nothing of it in a trace."""
-    done = context.capture([context.app("unfilled")])
+    done = context.capture([context.app("unfilled"), "--garbage"])
     secret = int(re.search(r"^secret: (\d+)$", done.out, re.MULTILINE).group(1))
     text = json.dumps(context.print_lines())
     numbers = set(map(int, re.findall(r"\d+", text)))
     check("vkGetPhysicalDeviceMemoryProperties" in text and "vkGetQueryPoolResults" in text, "the program's questions are not there")
     check(not numbers & {secret, secret << 32 | secret}, "the program's memory is in the trace")
     check(secret.to_bytes(4, "little").hex() * 2 not in text, "the program's memory is in the trace as bytes")
+    check(context.info()["unknown_structs"] == 0, "unwritten memory was taken for a chain")
+    context.replay()
 
 
 @case
