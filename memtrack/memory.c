@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "memtrack/memtrack_internal.h"
 
 struct lap_mem *lap_mem_add(struct lap_memtrack *tracker, uint64_t bytes, uint32_t flags)
@@ -268,6 +269,28 @@ enum lap_status lap_mem_map(struct lap_mem *mem, void *pointer, uint64_t offset,
 out:
     lap_memtrack_unlock(tracker);
     return status;
+}
+
+struct visit {
+    void (*visit)(void *context, void *user);
+    void *context;
+};
+
+static void visit_object(void *context, struct lap_tree_node *node)
+{
+    const struct visit *visit = context;
+    visit->visit(visit->context, LAP_PIECE_OF_MEM(node)->object->user);
+}
+
+void lap_mem_becomes_visible(struct lap_mem *mem, uint32_t flags, void (*visit)(void *context, void *user),
+                             void *context)
+{
+    struct visit each = {visit, context};
+    LAP_ASSERT(!mem->is_view && !mem->mapped, "only memory of its own, that is not mapped, becomes visible");
+    lap_memtrack_lock(mem->tracker);
+    mem->flags |= flags | LAP_MEM_HOST_VISIBLE;
+    lap_tree_visit(mem->pieces, 0, mem->bytes, visit_object, &each);
+    lap_memtrack_unlock(mem->tracker);
 }
 
 /* Between maps only the host's writes have to be known, and, if the next map is not to read them again, the device's.

@@ -108,6 +108,10 @@ void lap_mem_destroy(struct lap_mem **mem);
  * bytes may be UINT64_MAX. On an error nothing is mapped: LAP_ERROR_ARGUMENT, or LAP_ERROR_MEMORY, which every collect
  * then repeats. */
 enum lap_status lap_mem_map(struct lap_mem *mem, void *pointer, uint64_t offset, uint64_t bytes) LAP_MUST_CHECK;
+/* The program is about to map memory that was created without LAP_MEM_HOST_VISIBLE: it gets these flags. visit is
+ * called with the `user` of each object there, under the tracker's mutex. Not for imports and views. */
+void lap_mem_becomes_visible(struct lap_mem *mem, uint32_t flags, void (*visit)(void *context, void *user),
+                             void *context);
 /* Before the driver unmaps: scans the writes and keeps them. */
 void lap_mem_unmap(struct lap_mem *mem);
 bool lap_mem_mapped(const struct lap_mem *mem);

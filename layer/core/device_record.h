@@ -203,7 +203,9 @@ struct layer_device {
     bool device_addresses; /* an enabled feature lets shaders access memory by address */
     bool is_group;         /* of several physical devices */
     struct layer_device_descriptors descriptors;
-    pthread_mutex_t map_mutex; /* unmapped_read.h: mapping and unmapping, by program or layer */
+    pthread_mutex_t map_mutex;  /* unmapped_read.h: mapping and unmapping, by program or layer */
+    bool maps_hidden;           /* memory of a type that is not host-visible was mapped; under map_mutex */
+    atomic_bool misses_touched; /* command buffers and descriptors lack objects there, which were bound before */
     struct layer_device_submit submit;
     atomic_uint handed_files; /* external_sync.h, changed under devices_mutex: sync files not known to be signalled */
     struct layer_device_verify verify;

@@ -25,11 +25,12 @@ struct layer_memory {
     struct layer_payload_user *payload; /* payload.h: it has, or may get, other names; NULL: it has not */
     VkDeviceSize bytes;
     VkMemoryPropertyFlags shown_flags, real_flags;
-    uint32_t real_type;
-    bool capturable;    /* capture_address.h: a replay can allocate it at the same address */
-    uint64_t dedicated; /* the buffer of a dedicated allocation; 0: none */
-    bool cleared;       /* it began as zeroes (capture --verify) */
-    bool sparse;        /* some vkQueueBindSparse has named it; under submit.mutex */
+    uint32_t shown_type, real_type;
+    uint32_t mapped_flags; /* of memory tracking, if the program maps it */
+    bool capturable;       /* capture_address.h: a replay can allocate it at the same address */
+    uint64_t dedicated;    /* the buffer of a dedicated allocation; 0: none */
+    bool cleared;          /* it began as zeroes (capture --verify) */
+    bool sparse;           /* some vkQueueBindSparse has named it; under submit.mutex */
     struct layer_sparse_places
         *paged;   /* ranges of it that some page was ever bound to, by offset; under submit.mutex; NULL: none */
     void *mapped; /* the program's mapping, from mapped_offset on; for an unmap that fails */

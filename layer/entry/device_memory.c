@@ -57,19 +57,35 @@ static bool has_addresses(const void *chain)
     return info && info->flags & VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
 }
 
-/* A type that is shown without HOST_VISIBLE is never mapped, even if the driver's type is host-visible. */
-static uint32_t tracking_flags(const struct layer_memory *memory, const void *chain)
+static bool is_visible(VkMemoryPropertyFlags flags)
 {
+    return flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+}
+
+/* Whether the host's writes need no flush. A program flushes no memory of a type that is not host-visible. */
+static bool is_coherent(const struct layer_memory *memory)
+{
+    return memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT || !is_visible(memory->real_flags);
+}
+
+static uint32_t flags_if_mapped(const struct layer_memory *memory, const void *chain)
+{
+    VkMemoryPropertyFlags shown = is_visible(memory->shown_flags) ? memory->shown_flags : memory->real_flags;
     uint32_t flags = memory->import || is_imported(chain) ? 0 : LAP_MEM_FRESH;
-    if (layer_payload_is_read(memory->payload)) /* the file shows host writes without a flush */
-        return LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT;
-    if (!(memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
-        return 0;
-    if (memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
+    if (is_coherent(memory))
         flags |= LAP_MEM_HOST_COHERENT;
-    if (has_addresses(chain) && memory->shown_flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT)
+    if (has_addresses(chain) && shown & VK_MEMORY_PROPERTY_HOST_CACHED_BIT)
         flags |= LAP_MEM_READ_BACK;
     return flags | LAP_MEM_HOST_VISIBLE;
+}
+
+/* A type that is shown without HOST_VISIBLE counts as never mapped, even if the driver's type is host-visible, until
+ * the program maps it (show_hidden). */
+static uint32_t tracking_flags(const struct layer_memory *memory, const void *chain)
+{
+    if (layer_payload_is_read(memory->payload)) /* the file shows host writes without a flush */
+        return LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT;
+    return is_visible(memory->shown_flags) ? flags_if_mapped(memory, chain) : 0;
 }
 
 /* New memory has undefined contents, and work that leaves some of it unwritten would give other results in a replay,
@@ -144,12 +160,14 @@ static void remember_memory(struct layer_device *dev, const VkMemoryAllocateInfo
     memory->bytes = info->allocationSize;
     if (info->memoryTypeIndex < gpu->types.shown_count)
         memory->shown_flags = gpu->types.shown[info->memoryTypeIndex].flags;
+    memory->shown_type = info->memoryTypeIndex;
     memory->real_type = real_type;
     memory->capturable = made->capturable;
     if (dedicated)
         memory->dedicated = gen_u64_VkBuffer(dedicated->buffer);
     if (real_type < gpu->memory.memoryTypeCount)
         memory->real_flags = gpu->memory.memoryTypes[real_type].propertyFlags;
+    memory->mapped_flags = flags_if_mapped(memory, info->pNext);
     if (!dev->memtrack || !layer_is_recording())
         return;
     if (layer.options.verify_all && !(tracking_flags(memory, info->pNext) & LAP_MEM_HOST_VISIBLE))
@@ -301,6 +319,38 @@ static VkDeviceMemory driver_memory(struct layer_device *dev, VkDeviceMemory mem
     return layer_backing_driver_memory(LAYER_GET(dev, VkDeviceMemory, memory), memory);
 }
 
+/* The host may write the object from now on. What was recorded of the object so far does not say where it is used. */
+static void show_object(void *context, void *user)
+{
+    struct layer_device *dev = context;
+    const struct lap_object *object = user;
+    bool *device_only = object->type == GEN_HANDLE_VkBuffer ? &((struct layer_buffer *)user)->device_only
+                                                            : &((struct layer_image *)user)->device_only;
+    if (*device_only)
+        atomic_store_explicit(&dev->misses_touched, true, memory_order_relaxed);
+    *device_only = false;
+}
+
+/* The program took the type by its number, as on the driver without the layer, and the driver maps it. From now on it
+ * is as memory of a type that is host-visible. */
+static void show_hidden(struct layer_device *dev, struct layer_memory *memory)
+{
+    if (!memory->mem || is_visible(memory->shown_flags))
+        return;
+    if (!dev->maps_hidden)
+        lap_log(
+            &layer.log, LAP_LOG_WARNING,
+            "the program maps memory of type %u, which is not host-visible (VUID-vkMapMemory-memory-00682). What it "
+            "writes there is recorded all the same",
+            memory->shown_type);
+    dev->maps_hidden = true;
+    memory->shown_flags |= VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    if (is_coherent(memory))
+        memory->shown_flags |= VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    memory->real_flags |= memory->shown_flags;
+    lap_mem_becomes_visible(memory->mem, memory->mapped_flags, show_object, dev);
+}
+
 static void remember_mapping(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size,
                              void **pointer)
 {
@@ -316,6 +366,7 @@ static void remember_mapping(struct layer_device *dev, VkDeviceMemory memory, Vk
     }
     *pointer = layer_backing_map(dev, record, offset, *pointer);
     if (record) {
+        show_hidden(dev, record);
         record->mapped = *pointer;
         record->mapped_offset = offset;
         record->mapped_bytes = size;
@@ -624,7 +675,7 @@ static void bind_buffer(struct layer_device *dev, VkBuffer handle, VkDeviceMemor
         return;
     buffer->device_only = is_device_only(memory);
     buffer->cleared = memory->cleared;
-    buffer->non_coherent = !(memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
+    buffer->non_coherent = !is_coherent(memory);
     layer_address_record_memory(dev, buffer, memory);
     enc = layer_packet_begin(&dev->tables, GEN_lapilliBindBuffer, 0);
     if (enc) {
@@ -684,7 +735,7 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
     /* Planes may lie in different memories: one plane does not decide for the image. */
     image->device_only = !plane && is_device_only(memory);
     image->cleared = memory->cleared;
-    image->non_coherent = image->non_coherent || !(memory->real_flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
+    image->non_coherent = image->non_coherent || !is_coherent(memory);
     if (plane) {
         struct layer_image_planes planes;
         uint32_t number = plane_number(plane);

@@ -134,9 +134,11 @@ static bool append_as_read(struct lap_touched *touched, const struct lap_touched
 static void end_record(struct gathering *g)
 {
     struct layer_device *dev = g->dev;
-    const struct lap_touched *batch = &dev->submit.batch.ranges;
-    bool needed = batch->everything || layer.options.verify_all;
+    struct lap_touched *batch = &dev->submit.batch.ranges;
+    bool needed;
 
+    batch->everything |= atomic_load_explicit(&dev->misses_touched, memory_order_relaxed);
+    needed = batch->everything || layer.options.verify_all;
     layer_touched_seal(&dev->submit.batch);
     loosen(&dev->submit.batch.unchecked);
     for (size_t i = 0; i < batch->count && !needed; i++)

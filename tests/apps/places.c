@@ -2,7 +2,8 @@
 /*
  * places: the order in which memory is allocated, mapped, written and bound, once for every memory type that can be
  * mapped. Buffers and a linear image are written through maps that begin before they are bound, at an offset, and after
- * memory for one object only was asked for; the device copies what it finds, and that is checked.
+ * memory for one object only was asked for; the device copies what it finds, and that is checked. With --unasked the
+ * types need not be host-visible, as for programs that know types by number: not valid, but drivers map what they can.
  */
 #include "common/app.h"
 
@@ -46,13 +47,14 @@ static uint8_t *map(const struct place *place, VkDeviceMemory memory, VkDeviceSi
     return pointer;
 }
 
-static void flush(const struct place *place, VkDeviceMemory memory)
+/* What is mapped from an offset on. */
+static void flush(const struct place *place, VkDeviceMemory memory, VkDeviceSize mapped_from)
 {
     VkMappedMemoryRange all = {.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = memory, .size = VK_WHOLE_SIZE};
     if (place->coherent)
         return;
     VkDeviceSize atom = place->app->properties.limits.nonCoherentAtomSize;
-    all.offset = (MAP_OFFSET + atom - 1) / atom * atom; /* of the smallest map */
+    all.offset = (mapped_from + atom - 1) / atom * atom;
     CHECK_VK(vkFlushMappedMemoryRanges(place->app->device, 1, &all));
 }
 
@@ -99,7 +101,7 @@ static void map_then_bind(const struct place *place)
     CHECK_VK(vkBindBufferMemory(app->device, buffers[0], memory, 0));
     CHECK_VK(vkBindBufferMemory(app->device, buffers[1], memory, second));
     for (uint32_t round = 1; round < 4; round++) {
-        flush(place, memory);
+        flush(place, memory, MAP_OFFSET);
         copy_buffer(place, buffers[1], BYTES);
         expect(place, BYTES, round);
         fill(mapped + second - MAP_OFFSET, BYTES, round + 1);
@@ -123,17 +125,32 @@ static void memory_for_one_buffer(const struct place *place)
     CHECK_VK(vkBindBufferMemory2(place->app->device, 1, &bind));
     for (uint32_t round = 9; round < 11; round++) {
         fill(map(place, bind.memory, 0), BYTES - 8, round);
-        if (!place->coherent) {
-            VkMappedMemoryRange all = {
-                .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = bind.memory, .size = VK_WHOLE_SIZE};
-            CHECK_VK(vkFlushMappedMemoryRanges(place->app->device, 1, &all));
-        }
+        flush(place, bind.memory, 0);
         vkUnmapMemory(place->app->device, bind.memory);
         copy_buffer(place, bind.buffer, BYTES - 8);
         expect(place, BYTES - 8, round);
     }
     vkDestroyBuffer(place->app->device, bind.buffer, NULL);
     vkFreeMemory(place->app->device, bind.memory, NULL);
+}
+
+/* The command that reads the memory is recorded before any map of it. */
+static void record_then_map(const struct place *place)
+{
+    struct app *app = place->app;
+    VkBufferCopy region = {.size = BYTES};
+    VkMemoryRequirements requirements;
+    VkBuffer buffer = create_buffer(place, BYTES, &requirements);
+    VkDeviceMemory memory = allocate(place, requirements.size, NULL);
+    CHECK_VK(vkBindBufferMemory(app->device, buffer, memory, 0));
+    VkCommandBuffer commands = app_begin(app);
+    vkCmdCopyBuffer(commands, buffer, place->result.buffer, 1, &region);
+    fill(map(place, memory, 0), BYTES, 55);
+    flush(place, memory, 0);
+    finish_copy(place, commands);
+    expect(place, BYTES, 55);
+    vkDestroyBuffer(app->device, buffer, NULL);
+    vkFreeMemory(app->device, memory, NULL);
 }
 
 static const VkImageCreateInfo image_info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
@@ -170,11 +187,7 @@ static void write_then_create(const struct place *place, const VkMemoryRequireme
     fill(texels, sizeof texels, 77);
     for (uint32_t y = 0; y < HEIGHT; y++)
         memcpy(mapped + layout->offset + y * layout->rowPitch, texels + y * WIDTH * 4, WIDTH * 4);
-    if (!place->coherent) {
-        VkMappedMemoryRange all = {
-            .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = memory, .size = VK_WHOLE_SIZE};
-        CHECK_VK(vkFlushMappedMemoryRanges(app->device, 1, &all));
-    }
+    flush(place, memory, 0);
     vkUnmapMemory(app->device, memory);
     CHECK_VK(vkCreateImage(app->device, &image_info, NULL, &image));
     CHECK_VK(vkBindImageMemory(app->device, image, memory, 0));
@@ -184,15 +197,29 @@ static void write_then_create(const struct place *place, const VkMemoryRequireme
     vkFreeMemory(app->device, memory, NULL);
 }
 
+static bool unasked;
+
+static bool maps(const struct place *place)
+{
+    VkDeviceMemory memory = allocate(place, BYTES, NULL);
+    void *pointer = NULL;
+    bool is_mapped = vkMapMemory(place->app->device, memory, 0, VK_WHOLE_SIZE, 0, &pointer) >= 0;
+    vkFreeMemory(place->app->device, memory, NULL);
+    return is_mapped;
+}
+
 static void visit(struct place *place, uint32_t buffer_types, const VkMemoryRequirements *image,
                   const VkSubresourceLayout *layout)
 {
     VkMemoryPropertyFlags flags = place->app->memory.memoryTypes[place->type].propertyFlags;
-    if (!(flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
+    bool visible = flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    if (!visible && (!unasked || !maps(place)))
         return;
-    place->coherent = flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    place->coherent = !visible || flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    printf("type %u%s\n", place->type, visible ? "" : ", which is not host-visible");
     if (buffer_types >> place->type & 1) {
         map_then_bind(place);
+        record_then_map(place);
         memory_for_one_buffer(place);
     }
     if (image->memoryTypeBits >> place->type & 1 && layout->rowPitch >= WIDTH * 4)
@@ -201,10 +228,15 @@ static void visit(struct place *place, uint32_t buffer_types, const VkMemoryRequ
 
 int main(int argc, char **argv)
 {
+    static const struct app_option options[] = {
+        {"--unasked", "map types that are not host-visible, too", &unasked, NULL},
+        {0},
+    };
     static const struct app_program program = {
         .name = "places",
         .what = "Memory that is allocated, mapped, written and bound in different orders.",
-        .frames = 1};
+        .frames = 1,
+        .options = options};
     const VkImageSubresource color = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
     VkMemoryRequirements buffer_requirements, image_requirements;
     VkSubresourceLayout layout;

@@ -194,9 +194,22 @@ def zeroed_memory(context: Context) -> None:
             check_verified(context.replay("out.lapilli", "--new-memory", how, env=environment))
 
 
+def hidden_types(context: Context) -> None:
+    """Memory of a type that is not host-visible, which the program maps all the same: the layer's own half of a type, and a driver's."""
+    program = [context.app("places"), "--unasked"]
+    for file, layers, shape in (("halves.lapilli", (LAYER,), ""), ("driver.lapilli", (LAYER, SHAPE), "split,open,garbage")):
+        environment = context.layer_env(*layers, LAPILLI_SHAPE=shape, LAPILLI_FILE=file, LAPILLI_VERIFY="1")
+        done = context.run(program, env=environment)
+        check("type 0, which is not host-visible" in done.out, f"no such type is mapped here: {done.out}")
+        check(done.err.count("maps memory of type 0") == 1 and "VUID-vkMapMemory-memory-00682" in done.err, done.err)
+        for shape in ("", "split,garbage"):
+            check_verified(context.replay(file, env=context.layer_env(SHAPE, LAPILLI_SHAPE=shape) if shape else None))
+
+
 def cases() -> dict[str, Callable[[Context], None]]:
     result: dict[str, Callable[[Context], None]] = {"memory-at-an-address-used-before-is-new": same_address, "updates-end-where-the-buffer-ends": created_sizes, "mappings-of-vkMapMemory2-are-recorded": map_2}
     result["memory-asked-to-be-zero-is-zero"] = zeroed_memory
+    result["memory-of-hidden-types-that-is-mapped-is-recorded"] = hidden_types
     result["what-comparing-costs-is-said"] = cost_is_said
     for driver in (None, *OTHER_DRIVERS):
         for shape in ("allocations=64", "split,allocations=64"):

@@ -4,6 +4,7 @@
  *
  *   split          a type that is DEVICE_LOCAL and HOST_VISIBLE is shown as two, in heaps of their own: one that the
  *                  host can't map, and one that is not DEVICE_LOCAL, into which no optimal image goes
+ *   open           the host maps the first of these two all the same, where the driver does that
  *   merged         of types with the same flags only the first is shown
  *   one-visible    of the types that the host can map only the first is shown
  *   reverse        types come in reverse order, where the specification leaves it open
@@ -17,7 +18,7 @@
 
 #define GARBAGE 0xa5
 
-static bool split, merged, one_visible, reversed, garbage;
+static bool split, open_half, merged, one_visible, reversed, garbage;
 static uint64_t most, least_mapped;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct shape_noted *unmappable;
@@ -27,11 +28,8 @@ static bool read_word(const char *name, const char *value)
     const struct {
         const char *name;
         bool *flag;
-    } flags[] = {{"split", &split},
-                 {"merged", &merged},
-                 {"one-visible", &one_visible},
-                 {"reverse", &reversed},
-                 {"garbage", &garbage}};
+    } flags[] = {{"split", &split},      {"open", &open_half}, {"merged", &merged}, {"one-visible", &one_visible},
+                 {"reverse", &reversed}, {"garbage", &garbage}};
 
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (!strcmp(name, flags[i].name))
@@ -240,7 +238,7 @@ static VKAPI_ATTR void VKAPI_CALL FreeMemory(VkDevice handle, VkDeviceMemory mem
 static VKAPI_ATTR VkResult VKAPI_CALL MapMemory(VkDevice handle, VkDeviceMemory memory, VkDeviceSize offset,
                                                 VkDeviceSize size, VkMemoryMapFlags flags, void **out)
 {
-    if (shape_is_noted(&unmappable, handle, (uint64_t)memory))
+    if (!open_half && shape_is_noted(&unmappable, handle, (uint64_t)memory))
         return VK_ERROR_MEMORY_MAP_FAILED;
     return chain_device_of(handle)->next.MapMemory(handle, memory, offset, size, flags, out);
 }
@@ -248,7 +246,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL MapMemory(VkDevice handle, VkDeviceMemory 
 #ifdef VK_KHR_map_memory2
 static VKAPI_ATTR VkResult VKAPI_CALL MapMemory2(VkDevice handle, const VkMemoryMapInfoKHR *info, void **out)
 {
-    if (shape_is_noted(&unmappable, handle, (uint64_t)info->memory))
+    if (!open_half && shape_is_noted(&unmappable, handle, (uint64_t)info->memory))
         return VK_ERROR_MEMORY_MAP_FAILED;
     return chain_device_of(handle)->next.CHAIN_MapMemory2(handle, info, out);
 }

@@ -4,7 +4,7 @@
  * "another machine". It stands next to the driver. LAPILLI_SHAPE says what it changes: words with commas between them,
  * each explained at the top of the file that reads it.
  *
- *   memory.c      split, merged, one-visible, reverse, garbage, allocations=N, crowded=BYTES
+ *   memory.c      split, open, merged, one-visible, reverse, garbage, allocations=N, crowded=BYTES
  *   resources.c   pad=BYTES, align=BYTES, dedicated, pitch=TEXELS
  *   structures.c  structures=FACTOR
  *   limits.c      version=N, granularity=BYTES, offsets=BYTES, limits=NAME:VALUE+NAME:VALUE
