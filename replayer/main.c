@@ -28,6 +28,7 @@
 #include "replayer/present/window_system.h"
 #include "replayer/receive.h"
 #include "replayer/sandbox.h"
+#include "replayer/sync/watchdog.h"
 #include "replayer/verify/contents.h"
 #include "replayer/verify/ignore_list.h"
 #include "replayer/verify/pictures.h"
@@ -405,6 +406,8 @@ int main(int argc, char **argv)
     replay_crash_watch(&replay.at);
     status = replay_open(&replay, &options, &log);
     began = status == LAP_OK;
+    if (began)
+        replay_watchdog_begin(&replay);
     if (status == LAP_OK && options.sandboxed && options.sandboxed->lack[0])
         lap_log(&log, LAP_LOG_WARNING, "the sandbox is %s: %s", lap_sandbox_state_name(options.sandboxed->state),
                 options.sandboxed->lack);

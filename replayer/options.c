@@ -406,7 +406,7 @@ static const struct row rows[] = {
     {"--ahead", "MIB", "read and unpack so far ahead on a thread of its own (default: 32; 0: don't)",
      .take = take_ahead},
     {"--wait-limit", "SECONDS",
-     "end when a wait for the device takes longer (default: 60; an hour where the driver computes on the CPU)",
+     "end when a wait for the device or a call of the driver takes longer (default: 60; an hour where it computes)",
      .take = take_wait_limit},
     {"--blackhole", NULL, "submit no commands, only waits and signals, to see the host's part; shows nothing",
      .take = store_flag, MEMBER(blackhole)},

@@ -58,6 +58,7 @@ enum lap_status replay_analyze(struct replay *r, unsigned parts)
     enum lap_status status =
         r->analysis.trace ? LAP_OK : trace_analysis_create(r->reader, r->options.last_frame, &r->analysis.trace);
     unsigned count = 0;
+    uint64_t packet;
 
     if (status != LAP_OK)
         return status;
@@ -65,7 +66,9 @@ enum lap_status replay_analyze(struct replay *r, unsigned parts)
         count = waiting->count;
         waiting->count = 0;
     }
+    packet = replay_watch_pause(&r->watch);
     status = trace_analysis_get_with(r->analysis.trace, parts, waiting ? waiting->visitors : NULL, count);
+    replay_watch_go_on(&r->watch, packet);
     if (count && status == LAP_ERROR_MEMORY)
         waiting->sharing.status = status; /* perhaps not visited: replay_analysis_settle fails */
     return status;
@@ -213,13 +216,16 @@ enum lap_status replay_analysis_settle(struct replay *r)
 {
     struct replay_analysis_waiting *waiting = r->analysis.waiting;
     enum lap_status status;
+    uint64_t packet;
 
     if (!waiting)
         return LAP_OK;
+    packet = replay_watch_pause(&r->watch);
     /* Damage ends the pass; playback reports it. */
     if (waiting->count &&
         trace_pass_run(r->reader, r->options.last_frame, waiting->visitors, waiting->count) == LAP_ERROR_MEMORY)
         waiting->sharing.status = LAP_ERROR_MEMORY;
+    replay_watch_go_on(&r->watch, packet);
     waiting->count = 0;
     if (!waiting->sharing.aliases)
         return LAP_OK;

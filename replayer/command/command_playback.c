@@ -21,6 +21,8 @@
 #include "replayer/resource/push_descriptors.h"
 #include "vulkan/block.h"
 
+#define STEP_COMMANDS 1024u
+
 static enum lap_status play(struct replay *r, struct replay_device *dev, struct lap_args *args)
 {
     if (__builtin_expect(gen_replay_table[r->at.command].call != NULL, 1))
@@ -95,6 +97,8 @@ static enum lap_status play_all(struct replay *r, struct playing *p)
         if (status != LAP_OK)
             return status;
         r->at.block_command = gen_command_names[r->at.command];
+        if (p->block.index % STEP_COMMANDS == 0)
+            replay_watch_step(&r->watch);
         if (replay_reference_check_matters(r->at.command))
             status = replay_reference_check_look(r, r->at.command, args.bytes);
         if (r->at.command == GEN_vkCmdBeginRendering && __builtin_expect(p->recorded->dev->enabled.rate_attachments, 0))
@@ -182,7 +186,7 @@ enum lap_status replay_lapilliBlock(struct replay *r, struct replay_device *dev,
 {
     struct replay_command_playback block = {
         .dev = dev, .commands = args->commandBuffer, .number = args->block, .command_count = args->commandCount};
-    enum lap_status status = lap_reader_blob(r->reader, LAP_BLOB_BLOCK, args->block, &block.data, &block.bytes);
+    enum lap_status status = replay_read_blob(r, LAP_BLOB_BLOCK, args->block, &block.data, &block.bytes);
 
     if (status == LAP_OK)
         status = replay_reference_check_begin(r, dev, args->commandBuffer);

@@ -71,6 +71,7 @@ static enum lap_status blob_of_reader(void *user, uint64_t id, const uint8_t **o
     if (copy)
         memcpy(copy, data, *out_bytes);
     pthread_mutex_unlock(&view->parallel->reader);
+    replay_watch_step(&view->watch);
     if (status == LAP_OK && !copy)
         status = lap_fail(LAP_ERROR_MEMORY, "out of memory for blob %" PRIu64, id);
     *out_data = copy;
@@ -97,6 +98,7 @@ static void play(struct replay *view, struct pending *pending)
     view->at.packet = pending->packet;
     pending->status = replay_command_playback_run(view, &pending->block);
     (void)replay_crash_set(before);
+    replay_watch_step(&view->watch);
     if (pending->status < 0) {
         pending->status = replay_place(view, pending->status);
         pending->message = strdup(lap_error_message());

@@ -234,7 +234,7 @@ struct look {
 
 static enum lap_status look_blob(void *user, uint64_t id, const uint8_t **out_data, size_t *out_bytes)
 {
-    return lap_reader_blob(((struct look *)user)->r->reader, LAP_BLOB_DATA, id, out_data, out_bytes);
+    return replay_read_blob(((struct look *)user)->r, LAP_BLOB_DATA, id, out_data, out_bytes);
 }
 
 static uint32_t look_struct(void *user, uint64_t number)
@@ -330,7 +330,7 @@ static enum lap_status find_names(struct replay *r, struct block_references *nam
     const uint8_t *data;
     size_t bytes;
     uint32_t command;
-    enum lap_status status = lap_reader_blob(r->reader, LAP_BLOB_BLOCK, names->block, &data, &bytes);
+    enum lap_status status = replay_read_blob(r, LAP_BLOB_BLOCK, names->block, &data, &bytes);
 
     if (status != LAP_OK)
         return status;

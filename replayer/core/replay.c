@@ -161,6 +161,16 @@ enum lap_status replay_no_scratch(struct replay *r)
     return replay_place(r, LAP_ERROR_MEMORY);
 }
 
+enum lap_status replay_read_blob(struct replay *r, enum lap_blob_kind kind, uint64_t id, const uint8_t **out_data,
+                                 size_t *out_bytes)
+{
+    const uint64_t packet = replay_watch_pause(&r->watch);
+    const enum lap_status status = lap_reader_blob(r->reader, kind, id, out_data, out_bytes);
+
+    replay_watch_go_on(&r->watch, packet);
+    return status;
+}
+
 uint64_t replay_now_ms(void)
 {
     struct timespec now;

@@ -25,6 +25,7 @@
 #include "replayer/core/object_table.h"
 #include "replayer/core/options.h"
 #include "replayer/core/progress.h"
+#include "replayer/core/watch.h"
 #include "trace/read/reader.h"
 
 struct lap_block;       /* vulkan/block.h */
@@ -125,6 +126,7 @@ struct replay {
     struct replay_parallel *parallel;                     /* NULL: one thread */
     struct replay_report *report; /* NULL: a replay. Else nothing is played: see check_trace.h */
     struct replay_progress progress;
+    struct replay_watch watch;
     struct replay_summary summary;
 };
 
@@ -156,6 +158,9 @@ bool replay_is_work(uint32_t command);
 /* Zeroed memory until the next packet; NULL for 0 bytes, and without memory. */
 void *replay_scratch(struct replay *r, uint64_t count, size_t element_bytes);
 enum lap_status replay_no_scratch(struct replay *r);
+/* lap_reader_blob. Reading has no time limit. */
+enum lap_status replay_read_blob(struct replay *r, enum lap_blob_kind kind, uint64_t id, const uint8_t **out_data,
+                                 size_t *out_bytes) LAP_MUST_CHECK;
 /* Milliseconds of a clock that never goes back. */
 uint64_t replay_now_ms(void);
 

@@ -23,6 +23,7 @@
 #include "replayer/memory/staging.h"
 #include "replayer/play/measure.h"
 #include "replayer/sync/wait.h"
+#include "replayer/sync/watchdog.h"
 #include "replayer/verify/contents.h"
 #include "replayer/verify/verify.h"
 #include "replayer/vm/program.h"
@@ -39,7 +40,7 @@
 static enum lap_status source_blob(void *user, uint64_t id, const uint8_t **out_data, size_t *out_bytes)
 {
     struct replay *r = user;
-    return lap_reader_blob(r->reader, LAP_BLOB_DATA, id, out_data, out_bytes);
+    return replay_read_blob(r, LAP_BLOB_DATA, id, out_data, out_bytes);
 }
 
 /* Whether a command of the caller may refer to an object of this owner. Drivers get no surfaces. */
@@ -218,10 +219,16 @@ bool replay_close(struct replay *r)
     bool finishes = true;
 
     replay_parallel_destroy(r);
-    for (struct replay_device *dev = r->devices; dev && finishes; dev = dev->next)
+    replay_watch_enter(&r->watch, 0, REPLAY_WATCH_NO_PACKET);
+    for (struct replay_device *dev = r->devices; dev && finishes; dev = dev->next) {
         finishes = replay_device_finishes(dev, REPLAY_FINISH_LIMIT_NS);
-    while (r->instances && finishes)
+        replay_watch_step(&r->watch);
+    }
+    while (r->instances && finishes) {
         replay_instance_destroy(r, r->instances);
+        replay_watch_step(&r->watch);
+    }
+    replay_watchdog_end(r);
     replay_check_destroy(r);
     replay_tables_finish(r);
     replay_analysis_finish(r);
@@ -315,6 +322,16 @@ static __attribute__((noinline)) enum lap_status find_owner(struct replay *r, en
     return LAP_OK;
 }
 
+/* SPIRV-Tools are no driver: they have no time limit. */
+static enum lap_status check_code(struct replay *r, void *owner, void *args)
+{
+    const uint64_t packet = replay_watch_pause(&r->watch);
+    const enum lap_status status = replay_spirv_check(r, owner, args);
+
+    replay_watch_go_on(&r->watch, packet);
+    return status;
+}
+
 /* Prepares the call to the driver. */
 static enum lap_status prepare(struct replay *r, const struct replay_command *command, void *owner, void *args)
 {
@@ -323,7 +340,7 @@ static enum lap_status prepare(struct replay *r, const struct replay_command *co
     if (status == LAP_OK && command->settles_updates)
         status = replay_staging_before(r, owner, r->at.command, args);
     if (status == LAP_OK && command->has_code)
-        status = replay_spirv_check(r, owner, args);
+        status = check_code(r, owner, args);
     return status;
 }
 
@@ -382,6 +399,7 @@ static inline __attribute__((always_inline)) enum lap_status play(struct replay 
 
     r->at.block_command = NULL;
     r->at.command = command->command;
+    replay_watch_enter(&r->watch, r->at.packet.ticket, command->command);
     if (!command->played || r->at.packet.flags & (LAP_PACKET_FAILED | LAP_PACKET_INFO))
         return pass_packet(r);
     if (command->end && (status = play_end(r, command)) != LAP_AGAIN)
@@ -472,6 +490,7 @@ static enum lap_status play_run(struct replay *r)
         if (__builtin_expect(status == LAP_ERROR_INVALID, 0))
             status = play_invalid(r, &dec);
     }
+    replay_watch_leave(&r->watch);
     return status;
 }
 
@@ -484,7 +503,10 @@ enum lap_status replay_packet(struct replay *r)
         r->at.packet.body = lap_dec_nothing;
     lap_dec_init(&dec, NULL, 0, &r->arena, &r->source);
     status = play(r, &dec);
-    return status == LAP_ERROR_INVALID ? play_invalid(r, &dec) : status;
+    if (status == LAP_ERROR_INVALID)
+        status = play_invalid(r, &dec);
+    replay_watch_leave(&r->watch);
+    return status;
 }
 
 #define BAR_WIDTH 24
@@ -565,13 +587,24 @@ static void preload(struct replay *r)
                 "memory has no room for all of the trace: the rest is read while it is played");
 }
 
+/* Plays what threads have gathered. */
+static enum lap_status end_run(struct replay *r)
+{
+    enum lap_status status;
+
+    replay_watch_enter(&r->watch, 0, REPLAY_WATCH_NO_PACKET);
+    status = replay_parallel_finish(r);
+    replay_watch_leave(&r->watch);
+    return status;
+}
+
 enum lap_status replay_run_before(struct replay *r, uint64_t frame)
 {
     enum lap_status status;
 
     preload(r);
     status = run_to(r, frame - 1, true);
-    return status == LAP_OK || status == LAP_END ? replay_parallel_finish(r) : status;
+    return status == LAP_OK || status == LAP_END ? end_run(r) : status;
 }
 
 enum lap_status replay_run(struct replay *r)
@@ -583,5 +616,5 @@ enum lap_status replay_run(struct replay *r)
     status = run_to(r, r->options.last_frame ? r->options.last_frame : UINT64_MAX, false);
     if (r->options.reading && (status == LAP_OK || status == LAP_END))
         return replay_read_contents(r);
-    return status == LAP_END ? replay_parallel_finish(r) : status;
+    return status == LAP_END ? end_run(r) : status;
 }

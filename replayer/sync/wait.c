@@ -13,8 +13,7 @@
 
 /* ---- the time limit ---- */
 
-/* CPU time of all threads, the driver's included. */
-static uint64_t cpu_ms(void)
+uint64_t replay_wait_cpu_ms(void)
 {
     struct timespec now = {0};
 
@@ -24,7 +23,7 @@ static uint64_t cpu_ms(void)
 
 struct replay_wait replay_wait_begin(void)
 {
-    return (struct replay_wait){.now_ms = replay_now_ms(), .cpu_ms = cpu_ms()};
+    return (struct replay_wait){.now_ms = replay_now_ms(), .cpu_ms = replay_wait_cpu_ms()};
 }
 
 bool replay_wait_count(struct replay_wait *wait, uint64_t limit_ms, uint64_t now, uint64_t cpu, bool computes)
@@ -37,7 +36,7 @@ bool replay_wait_count(struct replay_wait *wait, uint64_t limit_ms, uint64_t now
     return wait->spent > limit_ms * SIXTIETHS;
 }
 
-static uint64_t limit_ms(const struct replay *r)
+uint64_t replay_wait_limit_ms(const struct replay *r)
 {
     return r->options.wait_limit_ms ? r->options.wait_limit_ms : REPLAY_WAIT_LIMIT_S * 1000u;
 }
@@ -46,9 +45,10 @@ bool replay_wait_is_over(const struct replay *r, const struct replay_device *dev
 {
     uint64_t now = replay_now_ms();
 
-    if (now - wait->now_ms < REPLAY_WAIT_SLICE_NS / 2000000u && now - wait->now_ms < limit_ms(r))
+    replay_watch_step(&r->watch);
+    if (now - wait->now_ms < REPLAY_WAIT_SLICE_NS / 2000000u && now - wait->now_ms < replay_wait_limit_ms(r))
         return false; /* too short for the clocks to be meaningful */
-    return replay_wait_count(wait, limit_ms(r), now, cpu_ms(), !replay_device_awaits_host(dev));
+    return replay_wait_count(wait, replay_wait_limit_ms(r), now, replay_wait_cpu_ms(), !replay_device_awaits_host(dev));
 }
 
 enum lap_status replay_wait_fail(struct replay *r, const struct replay_device *dev, const char *what)
@@ -58,8 +58,13 @@ enum lap_status replay_wait_fail(struct replay *r, const struct replay_device *d
                              "the device waits for an event that the host sets later: this wait of the replay (%s) "
                              "stands behind that, where the recorded machine had a queue of its own for it",
                              what);
+    return replay_wait_too_long(r, what);
+}
+
+enum lap_status replay_wait_too_long(struct replay *r, const char *what)
+{
     return replay_fail(r, "the device does not finish: %g s were not enough for %s (--wait-limit)",
-                       (double)limit_ms(r) / 1000, what);
+                       (double)replay_wait_limit_ms(r) / 1000, what);
 }
 
 /* ---- waits ---- */

@@ -28,6 +28,10 @@ struct replay_wait {
     uint64_t spent;          /* in sixtieths of a millisecond, against the limit */
 };
 
+uint64_t replay_wait_limit_ms(const struct replay *r);
+/* CPU time of all threads, the driver's included. */
+uint64_t replay_wait_cpu_ms(void);
+
 struct replay_wait replay_wait_begin(void);
 /* Call it after a check without success. Returns whether the limit is reached. */
 bool replay_wait_is_over(const struct replay *r, const struct replay_device *dev, struct replay_wait *wait);
@@ -36,6 +40,8 @@ bool replay_wait_count(struct replay_wait *wait, uint64_t limit_ms, uint64_t now
 /* The end of the replay after that. LAP_ERROR_UNSUPPORTED: submitted work waits for an event that the host sets later,
  * and this wait may stand behind it. Else LAP_ERROR_REPLAY. what: "a fence of the program's". */
 enum lap_status replay_wait_fail(struct replay *r, const struct replay_device *dev, const char *what);
+/* The same, whatever submitted work waits for. Returns LAP_ERROR_REPLAY. */
+enum lap_status replay_wait_too_long(struct replay *r, const char *what);
 
 enum lap_status replay_wait_fence(struct replay *r, struct replay_device *dev, VkFence fence,
                                   const char *what) LAP_MUST_CHECK;

@@ -111,18 +111,20 @@ static bool add_format(cJSON *line, VkFormat format)
 }
 
 /* Frees the line. `whole`: all its members were added. */
-static enum lap_status write_check(struct replay_check_dump *dump, cJSON *line, bool whole, const void *data,
-                                   size_t bytes)
+static enum lap_status write_check(struct replay *r, struct replay_check_dump *dump, cJSON *line, bool whole,
+                                   const void *data, size_t bytes)
 {
+    const uint64_t packet = replay_watch_pause(&r->watch);
     char *text = whole ? cJSON_PrintUnformatted(line) : NULL;
     bool written;
 
     cJSON_Delete(line);
-    if (!text)
-        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    written = fwrite(data, 1, bytes, dump->bytes) == bytes && fprintf(dump->index, "%s\n", text) > 0;
+    written = text && fwrite(data, 1, bytes, dump->bytes) == bytes && fprintf(dump->index, "%s\n", text) > 0;
     cJSON_free(text);
     dump->offset += bytes;
+    replay_watch_go_on(&r->watch, packet);
+    if (!text)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     return written ? LAP_OK : not_written();
 }
 
@@ -138,7 +140,7 @@ enum lap_status replay_check_dump_present(struct replay *r, struct replay_check_
     line = new_line(r, dump, "present", "VkSwapchainKHR", swapchain_index, bytes, same);
     whole = line && add_number(line, "image", image_index) && add_format(line, format) &&
             add_number(line, "width", extent.width) && add_number(line, "height", extent.height);
-    return write_check(dump, line, whole, pixels, bytes);
+    return write_check(r, dump, line, whole, pixels, bytes);
 }
 
 enum lap_status replay_check_dump_buffer(struct replay *r, struct replay_check_dump *dump, uint64_t index, uint64_t at,
@@ -149,7 +151,7 @@ enum lap_status replay_check_dump_buffer(struct replay *r, struct replay_check_d
     if (!dump)
         return LAP_OK;
     line = new_line(r, dump, "buffer", "VkBuffer", index, bytes, same);
-    return write_check(dump, line, line && add_number(line, "at", at), data, bytes);
+    return write_check(r, dump, line, line && add_number(line, "at", at), data, bytes);
 }
 
 enum lap_status replay_check_dump_image(struct replay *r, struct replay_check_dump *dump, uint64_t index,
@@ -168,5 +170,5 @@ enum lap_status replay_check_dump_image(struct replay *r, struct replay_check_du
             add_number(line, "slice", rows->slice) && add_number(line, "row", rows->row) &&
             add_number(line, "rows", rows->row_count) && add_number(line, "offset_in_row", rows->offset_in_row) &&
             add_number(line, "bytes_in_row", rows->bytes_in_row);
-    return write_check(dump, line, whole, texels, bytes);
+    return write_check(r, dump, line, whole, texels, bytes);
 }

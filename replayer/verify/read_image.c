@@ -29,10 +29,13 @@ static enum lap_status settle(struct replay *r, struct replay_device *dev)
 
 enum lap_status replay_settle(struct replay *r)
 {
-    enum lap_status status = replay_parallel_finish(r);
+    enum lap_status status;
 
+    replay_watch_enter(&r->watch, 0, REPLAY_WATCH_NO_PACKET);
+    status = replay_parallel_finish(r);
     for (struct replay_device *dev = r->devices; dev && status == LAP_OK; dev = dev->next)
         status = settle(r, dev);
+    replay_watch_leave(&r->watch);
     return status;
 }
 
@@ -138,9 +141,13 @@ enum lap_status replay_image_reading_take(struct replay *r, const struct replay_
                                       .imageExtent = texels->extent};
     const uint64_t bytes = texels->rows * texels->row_bytes, count = sizes.to ? bytes / sizes.to : 0;
     const uint64_t bytes_here = sizes.to ? count * sizes.from : bytes;
-    enum lap_status status = lap_readback_region(replay_memory_readback(reading->dev), &at, reading->image,
-                                                 reading->layout, &range, &region, bytes_here, out_data);
+    enum lap_status status;
     void *converted;
+
+    replay_watch_enter(&r->watch, 0, REPLAY_WATCH_NO_PACKET);
+    status = lap_readback_region(replay_memory_readback(reading->dev), &at, reading->image, reading->layout, &range,
+                                 &region, bytes_here, out_data);
+    replay_watch_leave(&r->watch);
 
     if (status == LAP_OK)
         lap_texels_clean(record->info.format, texels->aspect, replay_memory_readback(reading->dev)->mapped, bytes_here);

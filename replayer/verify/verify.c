@@ -222,6 +222,8 @@ static enum lap_status write_mismatch(struct replay *r, uint64_t frame, VkFormat
                                       const void *pixels)
 {
     char path[4096];
+    enum lap_status status;
+    uint64_t packet;
     int length;
 
     if (!r->options.mismatch_dir)
@@ -229,7 +231,10 @@ static enum lap_status write_mismatch(struct replay *r, uint64_t frame, VkFormat
     length = snprintf(path, sizeof path, "%s/mismatch_frame_%" PRIu64 ".png", r->options.mismatch_dir, frame);
     if (length < 0 || (size_t)length >= sizeof path)
         return lap_fail(LAP_ERROR_ARGUMENT, "the name of the folder for differing images is too long");
-    return lap_png_write(path, lap_pixels_layout(format), pixels, extent.width, extent.height);
+    packet = replay_watch_pause(&r->watch);
+    status = lap_png_write(path, lap_pixels_layout(format), pixels, extent.width, extent.height);
+    replay_watch_go_on(&r->watch, packet);
+    return status;
 }
 
 enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index, uint32_t image_index, uint64_t frame,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A device that finishes nothing any more (tests/layers/stuck.c), from any submit on: a replay says so after --wait-limit and ends. It
-waits for ever nowhere, and destroys nothing that such a device may still use."""
+waits for ever nowhere, and destroys nothing that such a device may still use. The same where a call of the driver never returns."""
 
 from __future__ import annotations
 
@@ -61,5 +61,19 @@ def stuck(way: Way) -> Callable[[Context], None]:
     return run
 
 
+def never_returns(call: str) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        context.run([context.app("compute")], context.layer_env(LAYER))
+        done = context.run([context.program("lapilli-replay"), "--wait-limit", "1", "out.lapilli"],
+                           context.layer_env(STUCK, LAPILLI_STUCK_IN=call), expect=1)
+        said = LAST_WORDS.search(done.err)
+        check(said is not None and said.group(1) == "a call of the driver" and re.search(rf"error: frame \d+, packet \d+ \({call}\), ", said.group(0)) is not None,
+              done.text[-2000:])
+    return run
+
+
+ENDLESS = ["vkCreateComputePipelines", "vkQueueSubmit", "vkDeviceWaitIdle"]
+
+
 def cases() -> dict[str, Callable[[Context], None]]:
-    return {name: stuck(way) for name, way in WAYS.items()}
+    return {name: stuck(way) for name, way in WAYS.items()} | {f"{call}-that-never-returns-ends-the-replay": never_returns(call) for call in ENDLESS}

@@ -6,6 +6,9 @@
  * vkQueueBindSparse. At 0, or without it, no device gets stuck, and the number of submits is printed to stderr in the
  * end: "stuck: 12 submits".
  *
+ *   LAPILLI_STUCK_IN  the name of a call that never returns: vkCreateComputePipelines, vkQueueSubmit or
+ * vkDeviceWaitIdle.
+ *
  * Whoever asks such a device is told that it is not ready, after the time that he wanted to wait. Who would wait for
  * ever, or destroys what is in use, ends the process with status 99 and a line that names the call. The driver itself
  * goes on.
@@ -13,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +27,7 @@
 
 static atomic_ulong submits;
 static unsigned long at;
+static const char *endless;
 
 static void tell(void)
 {
@@ -33,6 +38,7 @@ static void start(void)
 {
     const char *text = getenv("LAPILLI_STUCK");
     at = text ? strtoul(text, NULL, 10) : 0;
+    endless = getenv("LAPILLI_STUCK_IN");
     if (!at)
         atexit(tell);
 }
@@ -61,6 +67,12 @@ static void must_not(const char *what)
     _exit(WRONG);
 }
 
+static void may_never_return(const char *call)
+{
+    while (endless && !strcmp(endless, call))
+        (void)pause();
+}
+
 static const struct gen_device_dispatch *next(const void *dispatchable)
 {
     return &chain_device_of(dispatchable)->next;
@@ -72,6 +84,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t number
                                                   VkFence fence)
 {
     count();
+    may_never_return("vkQueueSubmit");
     return next(queue)->QueueSubmit(queue, number, infos, fence);
 }
 
@@ -87,6 +100,14 @@ static VKAPI_ATTR VkResult VKAPI_CALL QueueBindSparse(VkQueue queue, uint32_t nu
 {
     count();
     return next(queue)->QueueBindSparse(queue, number, infos, fence);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL CreateComputePipelines(VkDevice device, VkPipelineCache cache, uint32_t number,
+                                                             const VkComputePipelineCreateInfo *infos,
+                                                             const VkAllocationCallbacks *allocator, VkPipeline *out)
+{
+    may_never_return("vkCreateComputePipelines");
+    return next(device)->CreateComputePipelines(device, cache, number, infos, allocator, out);
 }
 
 /* ---- who waits for it ---- */
@@ -143,6 +164,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL QueueWaitIdle(VkQueue queue)
 static VKAPI_ATTR VkResult VKAPI_CALL DeviceWaitIdle(VkDevice device)
 {
     must_not("vkDeviceWaitIdle waits for ever");
+    may_never_return("vkDeviceWaitIdle");
     return next(device)->DeviceWaitIdle(device);
 }
 
@@ -166,19 +188,13 @@ static VKAPI_ATTR void VKAPI_CALL DestroySwapchainKHR(VkDevice device, VkSwapcha
 
 static const struct chain_function *functions(size_t i)
 {
-    static const struct chain_function table[] = {CHAIN_OWN(QueueSubmit),
-                                                  CHAIN_OWN_2(QueueSubmit2),
-                                                  CHAIN_OWN(QueueBindSparse),
-                                                  CHAIN_OWN(WaitForFences),
-                                                  CHAIN_OWN(GetFenceStatus),
-                                                  CHAIN_OWN_2(WaitSemaphores),
-                                                  CHAIN_OWN(GetQueryPoolResults),
-                                                  CHAIN_OWN(AcquireNextImageKHR),
-                                                  CHAIN_OWN(QueueWaitIdle),
-                                                  CHAIN_OWN(DeviceWaitIdle),
-                                                  CHAIN_OWN(FreeMemory),
-                                                  CHAIN_OWN(DestroySwapchainKHR),
-                                                  CHAIN_END};
+    static const struct chain_function table[] = {CHAIN_OWN(QueueSubmit),         CHAIN_OWN_2(QueueSubmit2),
+                                                  CHAIN_OWN(QueueBindSparse),     CHAIN_OWN(CreateComputePipelines),
+                                                  CHAIN_OWN(WaitForFences),       CHAIN_OWN(GetFenceStatus),
+                                                  CHAIN_OWN_2(WaitSemaphores),    CHAIN_OWN(GetQueryPoolResults),
+                                                  CHAIN_OWN(AcquireNextImageKHR), CHAIN_OWN(QueueWaitIdle),
+                                                  CHAIN_OWN(DeviceWaitIdle),      CHAIN_OWN(FreeMemory),
+                                                  CHAIN_OWN(DestroySwapchainKHR), CHAIN_END};
     return i == 0 ? table : NULL;
 }
 
