@@ -91,6 +91,7 @@ struct replay_summary {
     uint64_t first_frame, last_frame;           /* of the trace that were; 0: none */
     uint32_t images_of_frame;                   /* presented in the last one */
     bool warned_hidden;                         /* the warning that no window shows frames was given */
+    bool warned_signalled;                      /* the warning of a second signal was given */
     bool gave_up_waiting;                       /* a recorded wait can't end on the replay device */
     char gpu[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE]; /* the one that was named last */
     uint64_t skipped_structs;                   /* pNext structures that this build does not know */

@@ -15,6 +15,7 @@
 #include "replayer/present/presented_owner.h"
 #include "replayer/present/window.h"
 #include "replayer/submit/acquired_images.h"
+#include "replayer/submit/binary_semaphores.h"
 #include "replayer/submit/submit.h"
 #include "replayer/sync/deferred_destroy.h"
 #include "replayer/sync/submission.h"
@@ -389,9 +390,10 @@ static enum lap_status acquire(struct replay *r, struct replay_device *dev, VkSw
         return replay_fail(r, "the device has no queue that could signal");
     if (fence)
         status = replay_submission_signal(r, dev, queue->live, fence);
-    if (status == LAP_OK && semaphore)
-        status = replay_acquired_images_signal_later(r, dev, queue, semaphore);
-    return status == LAP_OK && semaphore ? replay_submits_signal(r, dev, semaphore, 0) : status;
+    if (status != LAP_OK || !semaphore || !replay_binary_semaphores_may_signal(r, dev, semaphore))
+        return status;
+    status = replay_acquired_images_signal_later(r, dev, queue, semaphore);
+    return status == LAP_OK ? replay_submits_signal(r, dev, semaphore, 0) : status;
 }
 
 enum lap_status replay_AcquireNextImageKHR(struct replay *r, struct replay_device *dev,

@@ -21,6 +21,7 @@ struct replay_semaphore_record {
     bool handed;                      /* the program could export it, so that others can signal it and wait for it */
     bool from_outside;                /* created outside the trace */
     bool pending;                     /* handed, binary: signalled, and not waited for yet */
+    bool signalled, waited;           /* binary_semaphores.h: its state, and whether there was a wait */
 };
 
 /* The record of a live semaphore, created on first use. NULL: no such semaphore, or out of memory. */

@@ -12,6 +12,7 @@
 #include "replayer/descriptor/descriptor_buffers.h"
 #include "replayer/sparse/sparse.h"
 #include "replayer/submit/acquired_images.h"
+#include "replayer/submit/binary_semaphores.h"
 #include "replayer/submit/external_sync.h"
 #include "replayer/submit/schedule.h"
 #include "replayer/submit/submit_events.h"
@@ -203,6 +204,8 @@ static enum lap_status call(struct replay *r, struct replay_device *dev, const s
     bool last = first + count == job->operation.batch_count;
     enum lap_status status = look_at_commands(r, dev, job, first, count);
 
+    if (status == LAP_OK)
+        status = replay_binary_semaphores_before(r, dev, job->command, job->args->bytes, first, count);
     if (status == LAP_OK)
         status = replay_acquired_images_before(r, dev, job->command, job->args->bytes, first, count);
     if (status != LAP_OK)
@@ -682,7 +685,7 @@ enum lap_status replay_submits_need(struct replay *r, struct replay_device *dev,
     }
     status = missing ? replay_submits_flush(r, dev, &any) : LAP_OK;
     *out_stuck = missing && replay_device_awaits_host(dev);
-    return status;
+    return status == LAP_OK ? replay_binary_semaphores_wait(r, dev, count, semaphores) : status;
 }
 
 enum lap_status replay_submits_set_event(struct replay_device *dev, struct replay_event *event)

@@ -44,7 +44,7 @@ void replay_submits_forget_event(struct replay_device *dev, const struct replay_
 bool replay_submits_name_event(const struct replay_device *dev, const struct replay_event *event);
 
 /* Makes sure that the signals of binary semaphores are submitted, before the replay itself waits for them on a
- * queue. *out_stuck: a signal is behind work that waits for the host. */
+ * queue. *out_stuck: a signal is behind work that waits for the host. LAP_ERROR_REPLAY: there is no signal. */
 enum lap_status replay_submits_need(struct replay *r, struct replay_device *dev, uint32_t count,
                                     const VkSemaphore *semaphores, bool *out_stuck) LAP_MUST_CHECK;
 

@@ -3,7 +3,8 @@
  * invalid: breaks rules of the specification that drivers bear, for validation layers to report: a sampler with a bias
  * beyond the limit, wide lines that no feature allows, with nothing drawn (--times N: so often), and a submit of a
  * clear of an image that is in another layout than the command says. --hazard: breaks no rule but that of two fills of
- * the same bytes without a barrier between them.
+ * the same bytes without a barrier between them. --semaphore: nothing but a semaphore that is signalled twice, and then
+ * waited for twice, which only a driver that does nothing bears.
  */
 #include "common/app.h"
 
@@ -53,13 +54,34 @@ static void clear(const struct app *app)
     app_image_destroy(app, &image);
 }
 
+static void signal_twice(const struct app *app)
+{
+    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    VkSemaphore semaphore;
+
+    CHECK_VK(vkCreateSemaphore(app->device, &info, NULL, &semaphore));
+    for (uint32_t i = 0; i < 4; i++) {
+        const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                     .waitSemaphoreCount = i / 2,
+                                     .pWaitSemaphores = &semaphore,
+                                     .pWaitDstStageMask = &stage,
+                                     .signalSemaphoreCount = 1 - i / 2,
+                                     .pSignalSemaphores = &semaphore};
+        CHECK_VK(vkQueueSubmit(app->queue, 1, &submit, VK_NULL_HANDLE));
+    }
+    CHECK_VK(vkDeviceWaitIdle(app->device));
+    vkDestroySemaphore(app->device, semaphore, NULL);
+}
+
 int main(int argc, char **argv)
 {
     static uint32_t times = 1;
-    static bool hazard;
+    static bool hazard, semaphore;
     static const struct app_option options[] = {
         {"--times", "the width is set so often (default: 1)", NULL, &times},
         {"--hazard", "nothing but two fills without a barrier", &hazard, NULL},
+        {"--semaphore", "nothing but a semaphore that is signalled twice and waited for twice", &semaphore, NULL},
         {NULL, NULL, NULL, NULL},
     };
     static const struct app_program program = {
@@ -70,6 +92,8 @@ int main(int argc, char **argv)
     app_device_create(&app, NULL);
     if (hazard) {
         fill_twice(&app);
+    } else if (semaphore) {
+        signal_twice(&app);
     } else {
         create_sampler(&app);
         set_width(&app, times);

@@ -762,6 +762,17 @@ def calls_that_are_not_valid_are_left_out(context: Context) -> None:
 
 
 @case
+def a_wait_without_a_signal_is_refused(context: Context) -> None:
+    """A driver that does nothing bore two signals of a semaphore, then two waits. Others would wait for ever in the second one."""
+    null = replace(context, driver=context.build / "tests/null/null_icd.json")
+    null.run([context.app("invalid"), "--semaphore"], null.layer_env())
+    done = context.run([context.program("lapilli-replay"), "out.lapilli"], expect=1)
+    check(re.search(r"warning: packet \d+: VkSemaphore:(\d+) is signalled again, .* is left out \(said once\)\n"
+                    r".*error: frame \d+, packet \d+ \(vkQueueSubmit\), .*: VkSemaphore:\1 is waited for, but nothing has signalled it since the last wait\n",
+                    done.err) is not None, done.err)
+
+
+@case
 def the_error_of_a_device_that_can_not_be_made_is_reported(context: Context) -> None:
     context.capture([context.app("compute")])
     environment = context.layer_env(SHAPE, LAPILLI_SHAPE="no-device")
