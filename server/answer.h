@@ -18,6 +18,7 @@ struct lap_answer {
     atomic_uint holders;
     int status; /* of HTTP; 200: body is the answer, else `sentence` says what went wrong */
     int exit;   /* of the program; -1: it did not end by itself, or there was none */
+    bool gave_up; /* a replay that did not go on (--wait-limit) */
     enum lap_route_type type;
     char sentence[LAP_ANSWER_SENTENCE]; /* also of an incomplete trace, where status is 200 */
     size_t bytes;

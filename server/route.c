@@ -343,8 +343,21 @@ static size_t add_options(const struct lap_question *question, const char *out[L
     return count;
 }
 
-void lap_question_words(const struct lap_question *question, const char *program, const char *file, const char *gpu,
-                        const char *out[LAP_QUESTION_WORDS])
+static size_t add_playing(const struct lap_playing *playing, const char *out[LAP_QUESTION_WORDS], size_t count)
+{
+    if (playing->gpu) {
+        out[count++] = "--gpu";
+        out[count++] = playing->gpu;
+    }
+    if (playing->wait_limit) {
+        out[count++] = "--wait-limit";
+        out[count++] = playing->wait_limit;
+    }
+    return count;
+}
+
+void lap_question_words(const struct lap_question *question, const char *program, const char *file,
+                        const struct lap_playing *playing, const char *out[LAP_QUESTION_WORDS])
 {
     const struct lap_route *route = question->route;
     bool later = false;
@@ -353,10 +366,8 @@ void lap_question_words(const struct lap_question *question, const char *program
     out[count++] = program;
     for (size_t i = 1; i < sizeof route->words / sizeof *route->words && route->words[i]; i++)
         out[count++] = route->words[i];
-    if (route->kind != LAP_ROUTE_READS && gpu) {
-        out[count++] = "--gpu";
-        out[count++] = gpu;
-    }
+    if (route->kind != LAP_ROUTE_READS)
+        count = add_playing(playing, out, count);
     if (lap_route_has_progress(route)) {
         out[count++] = "--progress";
         out[count++] = "3"; /* LAP_ROUTE_PROGRESS */
@@ -400,18 +411,15 @@ bool lap_question_frame(const struct lap_question *question, char out[LAP_QUESTI
     return true;
 }
 
-void lap_question_wait_words(const char *frame, const char *program, const char *file, const char *gpu,
-                             const char *out[LAP_QUESTION_WORDS])
+void lap_question_wait_words(const char *frame, const char *program, const char *file,
+                             const struct lap_playing *playing, const char *out[LAP_QUESTION_WORDS])
 {
     const char *words[] = {program,      "--quiet", "--present", "headless", "--pictures", LAP_ROUTE_FILES,
                            "--progress", "3",       "--wait",    frame};
     size_t count = sizeof words / sizeof *words;
 
     memcpy(out, words, sizeof words);
-    if (gpu) {
-        out[count++] = "--gpu";
-        out[count++] = gpu;
-    }
+    count = add_playing(playing, out, count);
     out[count++] = "--";
     out[count++] = file;
     out[count] = NULL;

@@ -103,19 +103,24 @@ struct lap_question lap_question_maker(const struct lap_question *question);
  * are ended. False: it is none. */
 bool lap_question_of_file(const struct lap_question *question, char *name, struct lap_question *out);
 
-#define LAP_QUESTION_WORDS 48u
+/* How replays are played. */
+struct lap_playing {
+    const char *gpu, *wait_limit; /* as lapilli-replay takes them, or NULL */
+};
+
+#define LAP_QUESTION_WORDS 50u
 /* The command line of its program, and NULL. out points into *question, the table and the arguments. program: in
- * out[0]; file: the trace; gpu: for replays, or NULL. A program that makes files makes them in the folder LAP_ROUTE_FILES
+ * out[0]; file: the trace; playing: for replays. A program that makes files makes them in the folder LAP_ROUTE_FILES
  * of its own folder. Replays report their progress to LAP_ROUTE_PROGRESS. */
-void lap_question_words(const struct lap_question *question, const char *program, const char *file, const char *gpu,
-                        const char *out[LAP_QUESTION_WORDS]);
+void lap_question_words(const struct lap_question *question, const char *program, const char *file,
+                        const struct lap_playing *playing, const char *out[LAP_QUESTION_WORDS]);
 
 /* The frame in front of which a replay may wait for the question. False: none can. */
 #define LAP_QUESTION_FRAME_BYTES 24u
 bool lap_question_frame(const struct lap_question *question, char out[LAP_QUESTION_FRAME_BYTES]);
 /* The command line of a replay that waits there, and what it is asked for; both with NULL behind. */
-void lap_question_wait_words(const char *frame, const char *program, const char *file, const char *gpu,
-                             const char *out[LAP_QUESTION_WORDS]);
+void lap_question_wait_words(const char *frame, const char *program, const char *file,
+                             const struct lap_playing *playing, const char *out[LAP_QUESTION_WORDS]);
 void lap_question_request(const struct lap_question *question, const char *out[LAP_QUESTION_WORDS]);
 
 #define LAP_ROUTE_FILES    "files"

@@ -53,7 +53,7 @@ struct lap_works {
 struct lap_works *lap_works_new(const struct lap_works_options *options)
 {
     const struct lap_worker_job waiting = {.programs = options->programs,
-                                           .gpu = options->gpu,
+                                           .playing = options->playing,
                                            .scratch = options->scratch,
                                            .most = options->most_bytes,
                                            .stop = -1};
@@ -231,7 +231,7 @@ static struct lap_answer *run_job(struct lap_work *work, const struct lap_worker
     if (!answer)
         answer = lap_worker_run(job);
     /* Perhaps it lacked the memory that they have. */
-    if (answer && answer->exit == LAP_TOOL_FAILED && work->question.route->kind != LAP_ROUTE_READS &&
+    if (answer && answer->exit == LAP_TOOL_FAILED && !answer->gave_up && work->question.route->kind != LAP_ROUTE_READS &&
         lap_waiting_clear(waiting)) {
         lap_answer_drop(answer);
         answer = lap_worker_run(job);
@@ -247,7 +247,7 @@ static struct lap_answer *run(struct lap_work *work)
     const struct lap_worker_job job = {.question = &work->question,
                                        .programs = options->programs,
                                        .file = work->has_capture ? work->capture.path : NULL,
-                                       .gpu = options->gpu,
+                                       .playing = options->playing,
                                        .scratch = options->scratch,
                                        .most = options->most_bytes,
                                        .stop = work->stop,

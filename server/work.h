@@ -13,7 +13,8 @@
 #define LAP_WORK_MOST 256u /* works at a time, also those that wait for their turn */
 
 struct lap_works_options {
-    const char *programs, *scratch, *gpu; /* worker.h */
+    const char *programs, *scratch; /* worker.h */
+    struct lap_playing playing;
     struct lap_captures *captures;
     struct lap_answers *answers;
     size_t most_bytes; /* of an answer */

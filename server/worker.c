@@ -24,6 +24,7 @@
 #define ERRORS_MOST 16384u /* of stderr, its end */
 #define LINE_MOST   4096u  /* of a line of progress */
 #define PIECE       65536u
+#define GAVE_UP     "(--wait-limit)" /* in the last words of a replay */
 
 enum { OUTPUT, ERRORS, PROGRESS, PIPES };
 
@@ -341,6 +342,16 @@ static const char *last_words(struct lap_worker *worker)
     return line;
 }
 
+/* The sentence has the packet, its command and its frame. */
+static struct lap_answer *gave_up(int code, const char *words)
+{
+    struct lap_answer *answer = lap_answer_failed(504, code, "%s", words);
+
+    if (answer)
+        answer->gave_up = true;
+    return answer;
+}
+
 static struct lap_answer *failed(struct lap_worker *worker, int status)
 {
     static const int statuses[] = {[LAP_TOOL_FAILED] = 500,   [LAP_TOOL_USAGE] = 404, [LAP_TOOL_NO_TRACE] = 422,
@@ -354,6 +365,8 @@ static struct lap_answer *failed(struct lap_worker *worker, int status)
         return lap_answer_failed(413, -1, "the answer has more than %zu MiB: ask for less", worker->job->most >> 20);
     if (worker->no_memory)
         return lap_answer_failed(500, -1, "out of memory");
+    if (code == LAP_TOOL_FAILED && strstr(words, GAVE_UP))
+        return gave_up(code, words);
     if (code < 0)
         return lap_answer_failed(502, -1, "%s%sthe process that answers was ended: %s", words, *words ? "; " : "",
                                  strsignal(WTERMSIG(status)));
@@ -473,7 +486,7 @@ struct lap_answer *lap_worker_run(const struct lap_worker_job *job)
 
     worker.job = job;
     snprintf(program, sizeof program, "%s/lapilli-%s", job->programs, route->words[0]);
-    lap_question_words(job->question, program, job->file, job->gpu, words);
+    lap_question_words(job->question, program, job->file, &job->playing, words);
     started = (!route->files || make_folder(&worker)) && start(&worker, words, false, lap_route_has_progress(route));
     error = errno;
     if (started) {
@@ -503,7 +516,7 @@ struct lap_worker *lap_worker_wait(const struct lap_worker_job *job, const char 
     *worker = (struct lap_worker)NO_WORKER;
     worker->job = job;
     snprintf(program, sizeof program, "%s/lapilli-replay", job->programs);
-    lap_question_wait_words(frame, program, job->file, job->gpu, words);
+    lap_question_wait_words(frame, program, job->file, &job->playing, words);
     if (make_folder(worker) && start(worker, words, true, true))
         return worker;
     finish(worker, false, &none);
@@ -580,10 +593,11 @@ struct lap_answer *lap_worker_ask(struct lap_worker **worker_at, const struct la
     status = end_of(worker);
     good = WIFEXITED(status) && (WEXITSTATUS(status) == LAP_TOOL_OK || WEXITSTATUS(status) == LAP_TOOL_INCOMPLETE);
     finish(worker, good && !worker->stopped, &own);
-    if (good || worker->stopped || worker->too_large)
-        answer = answer_of(worker, status, own);
-    else
-        lap_answer_drop(own);
+    answer = answer_of(worker, status, own);
+    if (!good && !worker->stopped && !worker->too_large && answer && !answer->gave_up) {
+        lap_answer_drop(answer);
+        answer = NULL;
+    }
     free_worker(worker_at);
     return answer;
 }

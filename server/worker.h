@@ -17,7 +17,7 @@ struct lap_worker_job {
     const struct lap_question *question;
     const char *programs; /* the folder of lapilli-X */
     const char *file;     /* the trace, as an absolute path; NULL: none is asked about */
-    const char *gpu;      /* or NULL */
+    struct lap_playing playing;
     const char *scratch;  /* a folder of our own, for files */
     size_t most;          /* bytes that an answer may have */
     int stop;             /* an eventfd: when it can be read, the process is ended; -1: none */

@@ -34,14 +34,14 @@ static bool find_folders(const char *program, struct lap_service *service)
     return false;
 }
 
-int lap_service_open(const struct lap_verb *verb, char **files, const char *gpu, size_t cache, unsigned waiting,
-                     struct lap_service *out)
+int lap_service_open(const struct lap_verb *verb, char **files, const struct lap_playing *playing, size_t cache,
+                     unsigned waiting, struct lap_service *out)
 {
     const char *program = verb->program;
     size_t count = 0;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct lap_works_options options = {
-        .programs = out->programs, .scratch = out->scratch, .gpu = gpu, .waiting = waiting};
+        .programs = out->programs, .scratch = out->scratch, .playing = *playing, .waiting = waiting};
     enum lap_status status;
 
     while (files[count])

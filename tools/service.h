@@ -18,10 +18,11 @@ struct lap_service {
     char programs[PATH_MAX], scratch[PATH_MAX]; /* of the verbs; for files */
 };
 
-/* files: with a NULL behind them. cache: bytes; an answer has at most a quarter of it. gpu: or NULL. waiting: replays
- * that wait (server/waiting.h). Ignores SIGPIPE from now on. Returns LAP_TOOL_OK, or an exit status after a message. */
-int lap_service_open(const struct lap_verb *verb, char **files, const char *gpu, size_t cache, unsigned waiting,
-                     struct lap_service *out);
+/* files: with a NULL behind them. cache: bytes; an answer has at most a quarter of it. playing: how replays are played.
+ * waiting: replays that wait (server/waiting.h). Ignores SIGPIPE from now on. Returns LAP_TOOL_OK, or an exit status
+ * after a message. */
+int lap_service_open(const struct lap_verb *verb, char **files, const struct lap_playing *playing, size_t cache,
+                     unsigned waiting, struct lap_service *out);
 /* Ends all work. */
 void lap_service_close(struct lap_service *service);
 

@@ -47,6 +47,8 @@ static const char help[] =
     "  --replace-shader HASH=FILE\n"
     "                      SPIR-V or GLSL for the shader with this hash\n"
     "  --gpu GPU           the GPU: its number, a part of its name, or its UUID (lapilli replay --list-gpus)\n"
+    "  --wait-limit SECONDS\n"
+    "                      as in lapilli replay\n"
     "  --validate[=HOW]    play under the Khronos validation layer; as in lapilli replay\n"
     "  --sandbox HOW       as in lapilli replay\n"
     "  --progress FD       as in lapilli replay\n"
@@ -71,6 +73,7 @@ static const struct option longs[] = {{"after", required_argument, NULL, 0},
                                       {"skip", required_argument, NULL, 0},
                                       {"only", required_argument, NULL, 0},
                                       {"gpu", required_argument, NULL, 0},
+                                      {"wait-limit", required_argument, NULL, 0},
                                       {"validate", optional_argument, NULL, 0},
                                       {"sandbox", required_argument, NULL, 0},
                                       {"progress", required_argument, NULL, 0},
@@ -95,7 +98,7 @@ enum {
     JSON,
     QUIET,
     TARGETS,
-    OF_REPLAYS = 17,
+    OF_REPLAYS = 18,
     AT = OF_REPLAYS,
     MIP,
     LAYER,

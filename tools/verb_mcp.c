@@ -371,14 +371,14 @@ static int serve(struct lap_service *service)
 int main(int argc, char **argv)
 {
     static struct lap_service service;
-    const char *gpu = NULL;
+    struct lap_playing playing = {.gpu = NULL};
     char **files;
-    const struct lap_argument rows[] = {LAP_TEXT("gpu", &gpu), LAP_WORDS(&files)};
+    const struct lap_argument rows[] = {LAP_TEXT("gpu", &playing.gpu), LAP_WORDS(&files)};
     int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
     if (code >= 0)
         return code;
-    code = lap_service_open(&verb, files, gpu, CACHE_BYTES, 0, &service);
+    code = lap_service_open(&verb, files, &playing, CACHE_BYTES, 0, &service);
     if (code != LAP_TOOL_OK)
         return code;
     code = serve(&service);

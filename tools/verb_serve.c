@@ -39,6 +39,9 @@ static const char help[] =
     "                    taken. Other machines can't connect: forward a port with ssh -L\n"
     "  --open            open the page in the browser (xdg-open)\n"
     "  --gpu GPU         play on this GPU: its number, a part of its name, or its UUID (lapilli replay --list-gpus)\n"
+    "  --wait-limit SECONDS\n"
+    "                    give a replay up that waits for the device, or stands in a call of the driver, this long;\n"
+    "                    default: 60\n"
     "  --cache MIB       memory for answers; default: 256. No answer is larger than a quarter of it\n"
     "  --waiting N       so many replays wait in front of the frame of the last picture, for the next one; default: "
     "2;\n"
@@ -50,7 +53,8 @@ static const char help[] =
     "Exit status: 0 ended by a signal; 1 it can't listen, or out of memory; 2 wrong usage; 3 a FILE is not there.\n";
 
 struct options {
-    const char *listen, *gpu;
+    const char *listen;
+    struct lap_playing playing;
     bool open, routes, quiet;
     uint64_t cache, waiting;
     char **files;
@@ -63,7 +67,8 @@ static int parse(int argc, char **argv, struct options *options)
 {
     const struct lap_argument rows[] = {LAP_TEXT("listen", &options->listen),
                                         LAP_FLAG("open", &options->open),
-                                        LAP_TEXT("gpu", &options->gpu),
+                                        LAP_TEXT("gpu", &options->playing.gpu),
+                                        LAP_TEXT("wait-limit", &options->playing.wait_limit),
                                         LAP_NUMBER("cache", &options->cache, 4, 1u << 20),
                                         LAP_NUMBER("waiting", &options->waiting, 0, LAP_WAITING_MOST),
                                         LAP_FLAG("routes", &options->routes),
@@ -263,8 +268,8 @@ int main(int argc, char **argv)
 
     if (code >= 0)
         return code;
-    code = lap_service_open(&verb, options.files, options.gpu, (size_t)options.cache << 20, (unsigned)options.waiting,
-                            &service);
+    code = lap_service_open(&verb, options.files, &options.playing, (size_t)options.cache << 20,
+                            (unsigned)options.waiting, &service);
     if (code != LAP_TOOL_OK)
         return code;
     status = listen_somewhere(options.listen, &place);

@@ -22,7 +22,7 @@ from email.message import Message
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
-from e2e.cases import CRASH, Cases, Context, Failure, Program, Skip, check, children_of, crashing, patience, prepare, programs
+from e2e.cases import CRASH, STUCK, Cases, Context, Failure, Program, Skip, check, children_of, crashing, patience, prepare, programs
 
 SECONDS = 60
 CLIENTS = 200
@@ -543,6 +543,24 @@ def a_driver_that_crashes_takes_one_picture_with_it(context: Context) -> None:
         answer = server.ask(f"{capture}/framebuffer/{last}")
         check(answer.status == 502 and re.match(r"crashed \(SIGSEGV\) in vkCmdDrawIndexed, packet \d+\.\d+, frame \d+; ", answer.json["error"]), f"{answer}")
         check(server.ask(f"{capture}/framebuffer/{first}").status == server.ask(f"{capture}/info").status == 200, "the next ones are not answered")
+
+
+@case
+def a_replay_that_does_not_go_on_is_given_up(context: Context) -> None:
+    """The client hears at which packet, and the next one has its turn."""
+    record(context, [context.app("depth")], "stuck.lapilli")
+    record(context, [context.app("triangle"), "--offscreen"])
+    draws = {file: [draw["position"] for draw in map(json.loads, verb(context, ["draws", "--json", "FILE"], file).stdout.splitlines()) if draw["pass"]]
+             for file in ("stuck.lapilli", "out.lapilli")}
+    with Server(context, "--wait-limit", "1", "stuck.lapilli", "out.lapilli", env=context.layer_env(STUCK, LAPILLI_STUCK_IN="vkCreateComputePipelines")) as server:
+        stuck, good = server.captures()
+        with ThreadPoolExecutor(3) as clients:
+            asked = [clients.submit(server.ask, f"{stuck}/framebuffer/{at}") for at in draws["stuck.lapilli"][-2:]]
+            until(lambda: len([work for work in server.work() if work["runs"]]) == 2, "two replays")
+            asked.append(clients.submit(server.ask, f"{good}/framebuffer/{draws['out.lapilli'][0]}"))
+        answers = [client.result() for client in asked]
+        check([answer.status for answer in answers] == [504, 504, 200], f"{answers}")
+        check(all(re.match(r"frame \d+, packet \d+ \(vkCreateComputePipelines\), .*: the device does not finish: 1 s were not enough", answer.json["error"]) for answer in answers[:2]), f"{answers}")
 
 
 @case

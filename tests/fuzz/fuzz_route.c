@@ -47,7 +47,7 @@ static void check_words(const struct lap_question *question)
     const char *words[LAP_QUESTION_WORDS];
     bool behind = false;
 
-    lap_question_words(question, "program", "/file", "gpu", words);
+    lap_question_words(question, "program", "/file", &(struct lap_playing){"gpu", "60"}, words);
     for (size_t i = 1; words[i]; i++) {
         FUZZ_CHECK(i < LAP_QUESTION_WORDS);
         behind |= strcmp(words[i], "--") == 0;
