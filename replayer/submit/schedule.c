@@ -340,6 +340,81 @@ bool replay_schedule_names_event(const struct replay_schedule *schedule, const s
     return false;
 }
 
+/* ---- what holds work back ---- */
+
+static bool signals(const struct replay_operation *operation, const struct replay_semaphore *semaphore, uint64_t value)
+{
+    const struct replay_point *point = operation->points + operation->submitted_points;
+
+    for (uint32_t i = operation->submitted; i < operation->batch_count; i++) {
+        point += operation->batches[i].wait_count;
+        for (uint32_t j = 0; j < operation->batches[i].signal_count; j++, point++)
+            if (point->semaphore == semaphore && (!semaphore->timeline || point->value >= value))
+                return true;
+    }
+    return false;
+}
+
+static bool is_ended_by_held(const struct replay_schedule *schedule, const struct replay_obstacle *wait)
+{
+    for (const struct replay_recorded_queue *queue = schedule->queues; queue; queue = queue->next)
+        for (const struct replay_operation *operation = queue->first; operation; operation = operation->next)
+            if (wait->semaphore ? signals(operation, wait->semaphore, wait->value)
+                                : setting(operation, wait->event) != 0)
+                return true;
+    return false;
+}
+
+/* Whether an event is set in front of a step. */
+static bool is_set(const struct replay_event_step *steps, uint32_t number)
+{
+    for (uint32_t i = number; i-- > 0;)
+        if (steps[i].event == steps[number].event)
+            return steps[i].use != REPLAY_EVENT_RESET;
+    return steps[number].event->set;
+}
+
+/* The number-th wait of the operation's next batch. False: it has fewer. It may be over. */
+static bool wait_of(const struct replay_operation *operation, uint32_t number, struct replay_obstacle *out,
+                    bool *out_over)
+{
+    const struct replay_batch *batch = &operation->batches[operation->submitted];
+    const struct replay_point *wait = operation->points + operation->submitted_points + number;
+
+    *out = (struct replay_obstacle){.operation = operation};
+    if (number < batch->wait_count) {
+        out->semaphore = wait->semaphore;
+        out->value = wait->value;
+        *out_over = wait->semaphore->submitted >= wait->value;
+        return true;
+    }
+    number -= batch->wait_count;
+    if (number >= batch->step_count)
+        return false;
+    out->event = operation->steps[operation->submitted_steps + number].event;
+    *out_over = operation->steps[operation->submitted_steps + number].use != REPLAY_EVENT_WAIT ||
+                is_set(operation->steps + operation->submitted_steps, number);
+    return true;
+}
+
+bool replay_schedule_obstacle(const struct replay_schedule *schedule, struct replay_obstacle *out)
+{
+    struct replay_obstacle wait;
+    bool found = false, over;
+
+    for (const struct replay_recorded_queue *queue = schedule->queues; queue; queue = queue->next)
+        for (uint32_t i = 0; queue->first && !is_submitted(queue->first) && wait_of(queue->first, i, &wait, &over);
+             i++) {
+            if (over)
+                continue;
+            *out = wait;
+            found = true;
+            if (!is_ended_by_held(schedule, out))
+                return true;
+        }
+    return found;
+}
+
 void replay_schedule_finish(struct replay_schedule *schedule)
 {
     for (struct replay_recorded_queue *queue = schedule->queues; queue; queue = queue->next)

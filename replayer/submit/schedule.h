@@ -117,6 +117,18 @@ void replay_schedule_forget(struct replay_schedule *schedule, const struct repla
 /* Whether a held operation uses an event. */
 bool replay_schedule_names_event(const struct replay_schedule *schedule, const struct replay_event *event);
 
+/* A wait of a held operation. */
+struct replay_obstacle {
+    const struct replay_operation *operation;
+    const struct replay_semaphore *semaphore; /* NULL: it is an event */
+    uint64_t value;                           /* of a timeline */
+    const struct replay_event *event;
+};
+
+/* Finds a wait that holds back all that is held; where there is one, such that no held operation ends it. False:
+ * nothing is held. */
+bool replay_schedule_obstacle(const struct replay_schedule *schedule, struct replay_obstacle *out);
+
 /* Drops all held operations. */
 void replay_schedule_finish(struct replay_schedule *schedule);
 

@@ -656,6 +656,14 @@ enum lap_status replay_submits_flush(struct replay *r, struct replay_device *dev
     return replay_schedule_flush(&dev->sync.submits->schedule);
 }
 
+bool replay_submits_obstacle(const struct replay_device *dev, struct replay_obstacle *out, uint64_t *out_ticket)
+{
+    if (!dev->sync.submits || !replay_schedule_obstacle(&dev->sync.submits->schedule, out))
+        return false;
+    *out_ticket = job_of(out->operation)->packet.ticket;
+    return true;
+}
+
 bool replay_submits_hold(const struct replay_device *dev)
 {
     return dev->sync.submits && dev->sync.submits->schedule.held;

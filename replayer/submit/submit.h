@@ -56,6 +56,12 @@ enum lap_status replay_submits_flush(struct replay *r, struct replay_device *dev
 enum lap_status replay_submits_flush_queue(struct replay *r, struct replay_device *dev, VkQueue queue) LAP_MUST_CHECK;
 /* Whether any work is held. */
 bool replay_submits_hold(const struct replay_device *dev);
+struct replay_obstacle;
+/* A wait that holds it back, and the packet with that wait. False: nothing is held. */
+bool replay_submits_obstacle(const struct replay_device *dev, struct replay_obstacle *out, uint64_t *out_ticket);
+/* The failure where work is held, or waits for an event of the host: what it waits for, and the later call that ends
+ * that. LAP_ERROR_REPLAY. Else LAP_OK. */
+enum lap_status replay_submits_refuse_held(struct replay *r, const struct replay_device *dev) LAP_MUST_CHECK;
 
 /* vkQueueBindSparse with translated binds, in the replay's arena. */
 struct gen_args_vkQueueBindSparse;

@@ -19,10 +19,9 @@ static enum lap_status settle(struct replay *r, struct replay_device *dev)
 {
     enum lap_status status;
 
-    if (replay_submits_hold(dev) || replay_device_awaits_host(dev))
-        return replay_fail(r, "submitted work waits for a later call of the trace");
-    if (!dev->queues.main)
-        return LAP_OK;
+    status = replay_submits_refuse_held(r, dev);
+    if (status != LAP_OK || !dev->queues.main)
+        return status;
     status = replay_staging_flush(r, dev, dev->queues.main->live);
     return status == LAP_OK ? replay_wait_device(r, dev, "all that was submitted") : status;
 }

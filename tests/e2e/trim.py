@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -97,7 +98,7 @@ def trim_with_gpu(context: Context, what: str, part: str, new: str, file: str) -
     if done.status == 5:
         check(WAITS_FOR_LATER in done.err and not (context.folder / new).exists(), done.text)
         report = json.loads(trim(context, *options, new, file, "--json").out)
-        check(report["contents"] == {"gpu": False, "wanted": 0, "taken": 0, "reason": WAITS_FOR_LATER}, str(report["contents"]))
+        check(report["contents"].pop("reason").startswith(WAITS_FOR_LATER) and report["contents"] == {"gpu": False, "wanted": 0, "taken": 0}, str(report["contents"]))
         check(report["commands"] == plain["commands"], f"{new}: not the packets of the cut without a GPU")
         return
     check(done.status == 0, f"trim --gpu of {file} ends with {done.status}:\n{done.text[-2000:]}")
@@ -455,6 +456,25 @@ def what_a_replay_reads_is_in_a_file(context: Context) -> None:
     (context.folder / "list").write_text("buffer 1 2\n")
     check("line 1" in context.run([*command, "out.lapilli"], expect=2).err, "a line that is none")
     context.run([*command[:-2], "out.lapilli"], expect=2)
+
+
+@case
+def what_submitted_work_waits_for_is_named(context: Context) -> None:
+    """Where a replay can't stop: what waits, for what, and the later call that ends it."""
+    (context.folder / "list").write_text("buffer 1 0 4\n")
+    for options, call in ([], "vkSignalSemaphore"), (["--event"], "vkSetEvent"):
+        context.run([context.app("gated"), *options], context.layer_env())
+        lines = {line["ticket"]: line for line in context.print_lines() if "block" not in line}
+        stop = next(ticket for ticket, line in lines.items() if line["name"] == call) - 1
+        done = context.run([context.program("lapilli-replay"), "--stop-at", str(stop), "--read", "list", "--read-to", "read", "out.lapilli"], expect=1)
+        found = re.search(WAITS_FOR_LATER + rf": packet (\d+) waits for (?:the value (\d+) of )?(\w+:\d+), which packet (\d+) \({call}, frame \d+\) (?:signals|sets)$", done.err, re.M)
+        check(found is not None, done.text)
+        waits, ends = lines[int(found[1])], lines[int(found[4])]["args"]
+        check(waits["name"] in SUBMITS and int(found[1]) <= stop < int(found[4]), f"{found[0]}: {waits}")
+        check((ends["event"] if found[2] is None else ends["pSignalInfo"]["semaphore"]) == found[3], f"{found[0]}: {ends}")
+        check(found[2] is None or int(ends["pSignalInfo"]["value"]) >= int(found[2]), f"{found[0]}: {ends}")
+        (context.folder / "out.lapilli").unlink()
+        (context.folder / "read").unlink(missing_ok=True)
 
 
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
