@@ -11,7 +11,10 @@
 
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -19,9 +22,12 @@
 
 #include "base/utf8.h"
 #include "trace/format/hash.h"
+#include "trace/receive/strangers.h"
 
-#define CONNECTIONS  320u
-#define IDLE_SECONDS 20u /* after which a connection is closed that sends nothing */
+#define STRANGERS    LAP_STRANGERS_MOST
+#define OTHERS       320u  /* connections of those that have shown the token; and those that are being closed */
+#define HEAD_MS      10000 /* after which a connection is closed that has not shown the token */
+#define IDLE_SECONDS 20u   /* after which a connection is closed that takes nothing of an answer */
 #define HEAD_BYTES   16384u
 #define ALIVE_MS     2000u
 #define ETAG_BYTES   24u
@@ -30,6 +36,9 @@
 struct lap_http {
     struct lap_http_options options;
     struct MHD_Daemon *daemon;
+    struct lap_strangers strangers; /* connections that have not shown the token since their last answer */
+    pthread_t timer;
+    int stop; /* eventfd, of the timer */
 };
 
 /* A request while it is answered. */
@@ -173,12 +182,17 @@ static enum MHD_Result respond_answer(const struct request *request, struct lap_
     return respond(request, MHD_HTTP_OK, response);
 }
 
+static int socket_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+    return info ? info->connect_fd : -1;
+}
+
 static bool is_gone(void *user)
 {
     const struct request *request = user;
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct pollfd look = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
+    struct pollfd look = {.fd = socket_of(request->connection), .events = POLLRDHUP};
 
     return poll(&look, 1, 0) > 0 && look.revents;
 }
@@ -602,11 +616,14 @@ static enum MHD_Result answer(struct request *request, const char *method, const
 static enum MHD_Result handle(void *user, struct MHD_Connection *connection, const char *url, const char *method,
                               const char *version, const char *data, size_t *data_bytes, void **state)
 {
-    struct request request = {.http = user, .connection = connection};
+    struct lap_http *http = user;
+    struct request request = {.http = http, .connection = connection};
     const char *accepted = header(&request, "Accept");
 
     (void)version;
     (void)data;
+    if (!*state && has_token(&request))
+        (void)lap_strangers_leave(&http->strangers, socket_of(connection));
     if (*data_bytes) { /* of a body that is refused */
         *data_bytes = 0;
         return MHD_YES;
@@ -628,24 +645,81 @@ static size_t keep_encoded(void *user, struct MHD_Connection *connection, char *
     return strlen(text);
 }
 
+/* ---- connections ---- */
+
+/* On the thread that accepts. */
+static void see_connection(void *user, struct MHD_Connection *connection, void **state,
+                           enum MHD_ConnectionNotificationCode what)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    struct lap_http *http = user;
+
+    (void)state;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED)
+        (void)lap_strangers_leave(&http->strangers, socket_of(connection));
+    else if (lap_strangers_enter(&http->strangers, socket_of(connection)))
+        (void)nanosleep(&moment, NULL); /* in which the thread of the one that was shut down may end */
+}
+
+/* A connection that stays open has to show the token again. */
+static void see_answered(void *user, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode how)
+{
+    struct lap_http *http = user;
+
+    (void)state;
+    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        (void)lap_strangers_enter(&http->strangers, socket_of(connection));
+}
+
+/* libmicrohttpd's own limit begins anew with each byte. */
+static void *time_heads(void *user)
+{
+    struct lap_http *http = user;
+    struct pollfd wait = {.fd = http->stop, .events = POLLIN};
+
+    while (poll(&wait, 1, lap_strangers_end_old(&http->strangers, HEAD_MS)) <= 0)
+        ;
+    return NULL;
+}
+
+static void end_timer(struct lap_http *http)
+{
+    (void)eventfd_write(http->stop, 1);
+    (void)pthread_join(http->timer, NULL);
+}
+
 /* ---- the server ---- */
+
+static bool start(struct lap_http *http)
+{
+    http->daemon =
+        MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC,
+                         0, NULL, NULL, handle, http, MHD_OPTION_LISTEN_SOCKET, http->options.listener,
+                         MHD_OPTION_NOTIFY_CONNECTION, see_connection, http, MHD_OPTION_NOTIFY_COMPLETED, see_answered,
+                         http, MHD_OPTION_CONNECTION_LIMIT, STRANGERS + OTHERS, MHD_OPTION_CONNECTION_TIMEOUT,
+                         IDLE_SECONDS,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES, MHD_OPTION_THREAD_STACK_SIZE,
+                         (size_t)512 << 10, MHD_OPTION_UNESCAPE_CALLBACK, keep_encoded, NULL, MHD_OPTION_END);
+    return http->daemon != NULL;
+}
 
 enum lap_status lap_http_start(const struct lap_http_options *options, struct lap_http **out)
 {
-    struct lap_http *http = calloc(1, sizeof *http);
+    struct lap_http *http = *out = calloc(1, sizeof *http);
 
-    *out = http;
     if (!http)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     http->options = *options;
-    http->daemon =
-        MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC,
-                         0, NULL, NULL, handle, http, MHD_OPTION_LISTEN_SOCKET, options->listener,
-                         MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES, MHD_OPTION_THREAD_STACK_SIZE,
-                         (size_t)512 << 10, MHD_OPTION_UNESCAPE_CALLBACK, keep_encoded, NULL, MHD_OPTION_END);
-    if (http->daemon)
-        return LAP_OK;
+    lap_strangers_init(&http->strangers, STRANGERS);
+    http->stop = eventfd(0, EFD_CLOEXEC);
+    if (http->stop >= 0 && pthread_create(&http->timer, NULL, time_heads, http) == 0) {
+        if (start(http))
+            return LAP_OK;
+        end_timer(http);
+    }
+    if (http->stop >= 0)
+        close(http->stop);
     free(http);
     *out = NULL;
     return lap_fail(LAP_ERROR_IO, "libmicrohttpd can't start");
@@ -656,6 +730,8 @@ void lap_http_stop(struct lap_http **http)
     if (!*http)
         return;
     MHD_stop_daemon((*http)->daemon);
+    end_timer(*http);
+    close((*http)->stop);
     free(*http);
     *http = NULL;
 }

@@ -41,6 +41,7 @@ FULL = {
     "order/.*-(above|below)$": "all-layers-at-once has them above and below",
     "page/shows/(?!modern$)": "one more program",
     "waiting/swiftshader/(?!modern$)": "the same programs on one more driver",
+    "server/a-head-has-its-time$": "waits ten seconds for a limit",
     "server/(answers/(?!triangle$)|waiting/(?!modern$)|ends-by-SIG(INT|KILL)$)": "every question about one more program; other signals",
     "contract/(nothing-recorded|without-a-free-name|missing-hardening)": "valgrind; thousands of files; a build of its own",
     "export/any-call-may-fail": "more than a hundred exports",

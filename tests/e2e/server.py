@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import socket
@@ -16,7 +17,7 @@ import subprocess
 import time
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
@@ -27,6 +28,7 @@ from e2e.cases import CRASH, STUCK, Cases, Context, Failure, Program, Skip, chec
 SECONDS = 60
 CLIENTS = 200
 HALF_OPEN = 100
+SLOW = 400  # more than may wait without the token, or than libmicrohttpd would take
 STATUSES = {0: 200, 4: 200, 2: 404, 3: 422, 5: 501}  # of exit codes
 CACHE_MIB = 8
 MOST_MIB = 64  # that the server has in memory: its cache, answers under way, and what threads of clients need
@@ -335,6 +337,44 @@ def a_crowd_is_answered(context: Context) -> None:
         read += slow.makefile("rb").read()
         check(read.endswith(b"\r\n\r\n" + verb(context, ["print", "--json", "--at", "1", "FILE"], "out.lapilli").stdout), "the slow reader has another answer")
         check(server.memory_mib() < MOST_MIB, f"the server has {server.memory_mib()} MiB")
+
+
+def slow_requests(server: Server) -> list[bytes]:
+    """Of clients without the token that do not go on: with half a head, no body, nothing, and one that reads no answer."""
+    return [server.request("/v1/captures", token="")[:-2], server.request("/v1/work/1", "Content-Length: 5", method="DELETE", token=""), b"", server.request("/", token="").replace(b"close", b"keep-alive") * 90]
+
+
+@case
+def slow_clients_without_the_token_keep_nobody_out(context: Context) -> None:
+    record(context, [context.app("modern")])
+    with Server(context, "out.lapilli") as server, ExitStack() as held:
+        info = server.ask(f"{server.captures()[0]}/info").body
+        for request in slow_requests(server):
+            for _ in range(SLOW):
+                held.enter_context(server.connect()).sendall(request)
+            for _ in range(10):
+                check(server.ask(f"{server.captures()[0]}/info").body == info and server.ask("/").status == 200, "another answer")
+            held.close()
+
+
+@case
+def a_head_has_its_time(context: Context) -> None:
+    """However often a part of it comes; also behind an answer."""
+    record(context, [context.app("modern")])
+    with Server(context, "out.lapilli") as server, server.connect() as first, server.connect() as second:
+        second.sendall(server.request("/v1/work").replace(b"close", b"keep-alive"))
+        check(second.recv(12) == b"HTTP/1.1 200", "no answer")
+        for connection in (first, second):
+            connection.sendall(b"GET / HTTP/1.1\r\nX: ")
+
+        def is_closed(connection: socket.socket) -> bool:
+            ends = select.poll()
+            ends.register(connection, select.POLLRDHUP)
+            with suppress(ConnectionError):
+                connection.sendall(b"x")
+            return bool(ends.poll(500))
+
+        until(lambda: is_closed(first) & is_closed(second), "the end of a head that goes on")
 
 
 # ---- workers
