@@ -94,6 +94,7 @@ VkPipelineStageFlags2 command_queues_submit2_stages(const VkSubmitInfo2 *submits
 
 /* ---- kinds of queues ---- */
 
+#if defined(VK_EXT_shader_object) || defined(VK_KHR_maintenance6)
 static uint64_t of_stages(VkShaderStageFlags stages)
 {
     const VkShaderStageFlags compute = VK_SHADER_STAGE_COMPUTE_BIT | VK_SHADER_STAGE_RAYGEN_BIT_KHR |
@@ -106,6 +107,7 @@ static uint64_t of_stages(VkShaderStageFlags stages)
     return (stages & graphics ? lap_queue_kinds_set(VK_QUEUE_GRAPHICS_BIT) : 0) |
            (stages & compute ? lap_queue_kinds_set(VK_QUEUE_COMPUTE_BIT) : 0);
 }
+#endif
 
 static uint64_t of_bind_point(VkPipelineBindPoint point)
 {
@@ -198,6 +200,7 @@ static uint64_t of_copies(uint32_t command, const void *raw)
     return of_aspects(aspects);
 }
 
+#ifdef VK_EXT_shader_object
 static uint64_t of_shaders(const struct gen_args_vkCmdBindShadersEXT *args)
 {
     uint64_t sets = 0;
@@ -206,6 +209,7 @@ static uint64_t of_shaders(const struct gen_args_vkCmdBindShadersEXT *args)
         sets |= of_stages(args->pStages[i]);
     return sets;
 }
+#endif
 
 uint64_t command_queues_of_arguments(uint32_t command, const void *raw, uint64_t named)
 {
@@ -223,8 +227,10 @@ uint64_t command_queues_of_arguments(uint32_t command, const void *raw, uint64_t
             ((const struct gen_args_vkCmdBindDescriptorBufferEmbeddedSamplersEXT *)raw)->pipelineBindPoint);
     case GEN_vkCmdBindPipelineShaderGroupNV:
         return of_bind_point(((const struct gen_args_vkCmdBindPipelineShaderGroupNV *)raw)->pipelineBindPoint);
+#ifdef VK_EXT_shader_object
     case GEN_vkCmdBindShadersEXT:
         return of_shaders(raw);
+#endif
 #ifdef VK_KHR_maintenance6
     case GEN_vkCmdBindDescriptorSets2KHR: {
         const struct gen_args_vkCmdBindDescriptorSets2KHR *args = raw;
