@@ -25,11 +25,11 @@ struct replay_watchdog {
 };
 
 /* Whoever reads the output may pause, and with it the replay. */
-static bool output_has_room(const struct replay *r)
+static bool output_has_room(int progress_fd)
 {
     struct pollfd to[] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
                           {.fd = STDERR_FILENO, .events = POLLOUT},
-                          {.fd = r->progress.fd ? r->progress.fd : -1, .events = POLLOUT}};
+                          {.fd = progress_fd ? progress_fd : -1, .events = POLLOUT}};
     const nfds_t count = sizeof to / sizeof *to;
 
     (void)poll(to, count, 0);
@@ -82,7 +82,7 @@ static void look_at(struct replay_watchdog *dog, uint64_t passed_ms)
                                      .steps = atomic_load_explicit(&dog->steps, memory_order_relaxed),
                                      .passed_ms = passed_ms,
                                      .cpu_ms = replay_wait_cpu_ms(),
-                                     .has_room = output_has_room(r)};
+                                     .has_room = output_has_room(r->options.progress_fd)};
 
     if (replay_watched_is_over(&dog->watched, &look, replay_wait_limit_ms(r)) &&
         look.packet == atomic_load_explicit(&r->watch.packet, memory_order_acquire))
