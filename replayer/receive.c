@@ -24,9 +24,12 @@
 #include "trace/receive/arrival.h"
 #include "trace/receive/command_board.h"
 #include "trace/receive/listener.h"
+#include "trace/receive/strangers.h"
 
 #define PROGRESS_NS   250000000L
-#define MOST_VISITORS 80u /* connections for commands at a time */
+#define STRANGERS     64u /* connections that are greeted at a time; one more ends the oldest */
+#define MOST_COMMANDS 80u /* connections for commands at a time */
+#define MOST_VISITORS (STRANGERS + MOST_COMMANDS + 16u) /* with the trace's, and those that end; others wait */
 
 enum child_code { CHILD_RECEIVED, CHILD_FAILED, CHILD_NO_SANDBOX };
 
@@ -73,27 +76,34 @@ static void remove_folder(struct replay_receive *receive)
 
 /* ---- the child ---- */
 
-/* A thread takes one trace at a time, so that other connections get answers meanwhile. */
+/* Each connection has a thread, which is never joined. One of them takes a trace at a time. */
 struct taking {
     const struct replay_receive *receive;
     const struct lap_log *log;
     struct lap_command_board board;
-    atomic_uint visitors;
-    pthread_t thread;
-    int fd, wake; /* wake: an eventfd, for the end of the thread */
-    bool under_way, done;
+    struct lap_strangers strangers;
+    atomic_uint visitors, commands; /* connections */
+    atomic_bool under_way, done;
+    int wake;             /* an eventfd, for the end of a thread */
     enum child_code code; /* valid when it is done */
 };
 
+struct visitor {
+    struct taking *taking;
+    struct lap_greeted who;
+    int fd;
+    bool has_trace, commands; /* it counts as that */
+};
+
 /* False: there was no trace, and the file is empty. */
-static bool take_trace(const struct taking *taking, enum child_code *out)
+static bool take_trace(const struct taking *taking, int fd, enum child_code *out)
 {
     const struct lap_log *log = taking->log;
     struct lap_arrival arrival;
 
     *out = CHILD_FAILED;
     lap_arrival_init(&arrival, fcntl(taking->receive->file, F_DUPFD_CLOEXEC, 3));
-    lap_arrival_take(&arrival, taking->fd); /* the file's end has the reason */
+    lap_arrival_take(&arrival, fd); /* the file's end has the reason */
     switch (lap_arrival_finish(&arrival, taking->receive->path)) {
     case LAP_ARRIVAL_NOTHING:
         lap_log(log, LAP_LOG_INFO, "nothing came of that: %s",
@@ -112,107 +122,115 @@ static bool take_trace(const struct taking *taking, enum child_code *out)
     return true;
 }
 
-static void *run_taking(void *argument)
+static bool admit(void *user, const struct lap_greeted *from)
 {
-    struct taking *taking = argument;
-    taking->done = take_trace(taking, &taking->code);
-    (void)eventfd_write(taking->wake, 1);
-    return NULL;
+    struct visitor *visitor = user;
+
+    if (from->role == LAP_ROLE_TRACE)
+        return visitor->has_trace = !atomic_exchange(&visitor->taking->under_way, true);
+    visitor->commands = true;
+    return atomic_fetch_add(&visitor->taking->commands, 1) < MOST_COMMANDS;
 }
 
-/* A connection with its own thread, which is never joined. */
-struct visitor {
-    struct taking *taking;
-    struct lap_greeted who;
-    int fd;
-};
+static bool greet(struct visitor *visitor)
+{
+    struct taking *taking = visitor->taking;
+    const struct lap_greeting_rules rules = {.token = &taking->receive->token,
+                                             .roles =
+                                                 1u << LAP_ROLE_OBEY | 1u << LAP_ROLE_COMMAND | 1u << LAP_ROLE_TRACE,
+                                             .admit = admit,
+                                             .user = visitor};
+    enum lap_status status = lap_greeting_answer(visitor->fd, &rules, &visitor->who);
+
+    if (!lap_strangers_leave(&taking->strangers, visitor->fd))
+        status = lap_fail(LAP_ERROR_IO, "it was slow, and others came");
+    if (status != LAP_OK)
+        lap_log(taking->log, LAP_LOG_WARNING, "a connection was refused: %s", lap_error_message());
+    return status == LAP_OK;
+}
+
+static void serve_trace(const struct visitor *visitor)
+{
+    struct taking *taking = visitor->taking;
+    enum child_code code;
+
+    lap_log(taking->log, LAP_LOG_INFO, "receiving the trace of %s (process %" PRIu32 ")", visitor->who.program,
+            visitor->who.process);
+    if (!take_trace(taking, visitor->fd, &code))
+        return;
+    taking->code = code;
+    atomic_store(&taking->done, true);
+}
 
 static void *run_visitor(void *argument)
 {
     struct visitor *visitor = argument;
     struct taking *taking = visitor->taking;
-    if (visitor->who.role == LAP_ROLE_OBEY)
-        lap_command_board_obey(&taking->board, visitor->fd, &visitor->who);
-    else
-        lap_command_board_give(&taking->board, visitor->fd);
+
+    if (greet(visitor)) {
+        if (visitor->who.role == LAP_ROLE_OBEY)
+            lap_command_board_obey(&taking->board, visitor->fd, &visitor->who);
+        else if (visitor->who.role == LAP_ROLE_COMMAND)
+            lap_command_board_give(&taking->board, visitor->fd);
+        else
+            serve_trace(visitor);
+    }
+    if (visitor->has_trace && !atomic_load(&taking->done))
+        atomic_store(&taking->under_way, false);
+    if (visitor->commands)
+        atomic_fetch_sub(&taking->commands, 1);
     close(visitor->fd);
-    atomic_fetch_sub(&taking->visitors, 1);
     free(visitor);
+    atomic_fetch_sub(&taking->visitors, 1);
+    (void)eventfd_write(taking->wake, 1);
     return NULL;
 }
 
-/* 0 or an errno. */
-static int serve_visitor(struct taking *taking, const struct lap_greeted *who, int fd)
+/* Takes the connection. */
+static void welcome(struct taking *taking, int fd)
 {
-    bool fits = atomic_fetch_add(&taking->visitors, 1) < MOST_VISITORS;
-    struct visitor *visitor = fits ? malloc(sizeof *visitor) : NULL;
+    struct visitor *visitor = malloc(sizeof *visitor);
     pthread_t thread;
-    int error = visitor ? 0 : fits ? ENOMEM : EUSERS;
+    int error = ENOMEM;
 
+    atomic_fetch_add(&taking->visitors, 1);
+    (void)lap_strangers_enter(&taking->strangers, fd);
     if (visitor) {
-        *visitor = (struct visitor){.taking = taking, .who = *who, .fd = fd};
+        *visitor = (struct visitor){.taking = taking, .fd = fd};
         error = pthread_create(&thread, NULL, run_visitor, visitor);
     }
-    if (error) {
-        free(visitor);
-        atomic_fetch_sub(&taking->visitors, 1);
-    } else {
+    if (!error) {
         (void)pthread_detach(thread);
-    }
-    return error;
-}
-
-/* Handles a new connection. */
-static void greet(struct taking *taking, int fd)
-{
-    const unsigned commands = 1u << LAP_ROLE_OBEY | 1u << LAP_ROLE_COMMAND;
-    unsigned roles = taking->under_way ? commands : commands | 1u << LAP_ROLE_TRACE;
-    struct lap_greeted from;
-    int error;
-
-    if (lap_greeting_answer(fd, &taking->receive->token, roles, &from) != LAP_OK) {
-        lap_log(taking->log, LAP_LOG_WARNING, "a connection was refused: %s", lap_error_message());
-        close(fd);
         return;
     }
-    if (from.role == LAP_ROLE_TRACE) {
-        lap_log(taking->log, LAP_LOG_INFO, "receiving the trace of %s (process %" PRIu32 ")", from.program,
-                from.process);
-        taking->fd = fd;
-        error = pthread_create(&taking->thread, NULL, run_taking, taking);
-        taking->under_way = error == 0;
-    } else {
-        error = serve_visitor(taking, &from, fd);
-    }
-    if (error) {
-        lap_log(taking->log, LAP_LOG_ERROR, "a connection can't be served: %s", strerror(error));
-        close(fd);
-    }
+    lap_log(taking->log, LAP_LOG_ERROR, "a connection can't be served: %s", strerror(error));
+    (void)lap_strangers_leave(&taking->strangers, fd);
+    atomic_fetch_sub(&taking->visitors, 1);
+    close(fd);
+    free(visitor);
 }
 
 static enum child_code serve(struct taking *taking, int listener)
 {
-    struct pollfd wait[2] = {{.fd = listener, .events = POLLIN}, {.fd = taking->wake, .events = POLLIN}};
     eventfd_t ignored;
 
-    for (;;) {
+    while (!atomic_load(&taking->done)) {
+        bool room = atomic_load(&taking->visitors) < MOST_VISITORS;
+        struct pollfd wait[2] = {{.fd = room ? listener : -1, .events = POLLIN},
+                                 {.fd = taking->wake, .events = POLLIN}};
+        int fd;
+
         if (poll(wait, 2, -1) < 0)
             continue;
-        if (wait[1].revents && eventfd_read(taking->wake, &ignored) == 0) {
-            (void)pthread_join(taking->thread, NULL);
-            close(taking->fd);
-            taking->under_way = false;
-            if (taking->done) {
-                lap_command_board_end(&taking->board);
-                lap_command_board_drain(&taking->board);
-                return taking->code;
-            }
-        } else if (wait[0].revents) {
-            int fd = lap_listener_accept(listener);
-            if (fd >= 0)
-                greet(taking, fd);
-        }
+        if (wait[1].revents)
+            (void)eventfd_read(taking->wake, &ignored);
+        fd = wait[0].revents ? lap_listener_accept(listener) : -1;
+        if (fd >= 0)
+            welcome(taking, fd);
     }
+    lap_command_board_end(&taking->board);
+    lap_command_board_drain(&taking->board);
+    return taking->code;
 }
 
 static int child(const struct replay_receive *receive, int listener, const struct replay_options *options,
@@ -227,6 +245,7 @@ static int child(const struct replay_receive *receive, int listener, const struc
     taking.log = log;
     taking.wake = eventfd(0, EFD_CLOEXEC);
     lap_command_board_init(&taking.board);
+    lap_strangers_init(&taking.strangers, STRANGERS);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != parent || taking.wake < 0)
         return CHILD_FAILED;

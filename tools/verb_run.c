@@ -6,10 +6,8 @@
  * (tools/program/run_owner.h) is in a sandbox.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,14 +22,14 @@
 #include "tools/common/arguments.h"
 #include "tools/common/tool.h"
 #include "tools/program/run_device.h"
+#include "tools/program/run_guests.h"
 #include "tools/program/run_owner.h"
 #include "trace/receive/listener.h"
 #include "trace/send/send.h"
 
-#define PROGRAM          "lapilli-run"
-#define BATCH_BYTES      ((size_t)16 << 20)
-#define CACHE_MIB        4096u
-#define MOST_CONNECTIONS 16u
+#define PROGRAM     "lapilli-run"
+#define BATCH_BYTES ((size_t)16 << 20)
+#define CACHE_MIB   4096u
 
 static const char help[] =
     "usage: lapilli run [options] PROG [options of lapilli replay]\n"
@@ -123,8 +121,9 @@ static int parse(int argc, char **argv, struct options *options)
 /* ---- the device's side ---- */
 
 /* The process of one connection. Returns the exit status. */
-static int play(const struct options *options, int fd, int stop)
+static int play(void *user, int fd, int stop)
 {
+    const struct options *options = user;
     struct run_device device = {.name = PROGRAM,
                                 .replayer = options->replayer,
                                 .sandbox = lap_sandbox_wish_name(options->sandbox),
@@ -147,72 +146,6 @@ static int play(const struct options *options, int fd, int stop)
     good = run_device_serve(&device, fd);
     lap_vm_folder_close(&device.cache);
     return good ? LAP_TOOL_OK : LAP_TOOL_FAILED;
-}
-
-static int greet_and_play(const struct options *options, int fd, int stop)
-{
-    struct lap_greeted from;
-
-    if (lap_greeting_answer(fd, &options->token, 1u << LAP_ROLE_RUN, &from) != LAP_OK) {
-        fprintf(stderr, PROGRAM ": a connection was refused: %s\n", lap_error_message());
-        return LAP_TOOL_FAILED;
-    }
-    return play(options, fd, stop);
-}
-
-/* Takes notice of those that have ended. *code is the last one's. Returns how many are under way. */
-static unsigned collect(unsigned under_way, int *code, bool wait)
-{
-    int status;
-
-    while (under_way && waitpid(-1, &status, wait ? 0 : WNOHANG) > 0) {
-        *code = WIFEXITED(status) && WEXITSTATUS(status) == LAP_TOOL_OK ? LAP_TOOL_OK : LAP_TOOL_FAILED;
-        under_way--;
-    }
-    return under_way;
-}
-
-static int serve(const struct options *options, int listener, int signals, const sigset_t *before)
-{
-    unsigned under_way = 0, begun = 0;
-    int stop[2], code = LAP_TOOL_OK;
-
-    if (pipe2(stop, O_CLOEXEC) != 0) {
-        fprintf(stderr, PROGRAM ": no pipe can be made: %s\n", strerror(errno));
-        return LAP_TOOL_FAILED;
-    }
-    for (;;) {
-        bool takes = under_way < MOST_CONNECTIONS && !(options->once && begun);
-        struct pollfd wait[2] = {{.fd = signals, .events = POLLIN}, {.fd = takes ? listener : -1, .events = POLLIN}};
-        struct signalfd_siginfo signal;
-        int fd;
-
-        if (poll(wait, 2, -1) < 0)
-            continue;
-        if (wait[0].revents && read(signals, &signal, sizeof signal) == sizeof signal) {
-            if (signal.ssi_signo != SIGCHLD)
-                break;
-            under_way = collect(under_way, &code, false);
-            if (options->once && begun && !under_way)
-                break;
-        }
-        fd = wait[1].revents ? lap_listener_accept(listener) : -1;
-        if (fd < 0)
-            continue;
-        if (fork() == 0) {
-            close(stop[1]);
-            close(listener);
-            (void)sigprocmask(SIG_SETMASK, before, NULL);
-            _exit(greet_and_play(options, fd, stop[0]));
-        }
-        close(fd);
-        under_way++;
-        begun++;
-    }
-    close(stop[1]); /* ends what is under way */
-    (void)collect(under_way, &(int){0}, true);
-    close(stop[0]);
-    return options->once ? code : LAP_TOOL_OK;
 }
 
 static int listen_and_serve(struct options *options)
@@ -240,7 +173,14 @@ static int listen_and_serve(struct options *options)
     lap_address_text(&options->address, text);
     if (!options->quiet)
         fprintf(stderr, PROGRAM ": waits for programs at %s%s\n", text, options->token.count ? ", with a token" : "");
-    code = serve(options, listener, signals, &before);
+    code = run_guests_serve(&(struct run_guests_job){.name = PROGRAM,
+                                                     .token = &options->token,
+                                                     .listener = listener,
+                                                     .signals = signals,
+                                                     .before = &before,
+                                                     .once = options->once,
+                                                     .play = play,
+                                                     .user = options});
     close(listener);
     close(signals);
     lap_listener_remove(&options->address);
@@ -250,7 +190,7 @@ static int listen_and_serve(struct options *options)
 /* ---- the owner's side ---- */
 
 /* A process of ours that plays. */
-static int make_device(const struct options *options, pid_t *out_process)
+static int make_device(struct options *options, pid_t *out_process)
 {
     int both[2];
 
@@ -268,7 +208,7 @@ static int make_device(const struct options *options, pid_t *out_process)
     return -1;
 }
 
-static int find_device(const struct options *options, pid_t *out_process)
+static int find_device(struct options *options, pid_t *out_process)
 {
     const struct lap_send_options to = {
         .address = options->on, .token_file = options->token_file, .program = PROGRAM, .role = LAP_ROLE_RUN};

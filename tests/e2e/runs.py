@@ -14,7 +14,7 @@ from typing import Callable
 
 from e2e.cases import CRASH, STUCK, Cases, Context, Done, check, children_of, crashing, display
 from e2e.program import SUMS, compile_trace
-from e2e.streaming import SOON, TCP, UNIX, until
+from e2e.streaming import HELLO, SOON, TCP, UNIX, half_open, until, write_token
 
 CASES = Cases()
 case = CASES.add
@@ -195,3 +195,16 @@ def strangers_get_nothing(context: Context) -> None:
     for word in ("--sandbox=off", "--measure=x.json", "--listen=unix:x", "--resources=/"):
         check("no option" in run(context, "out.lapvm", word, expect=2).err or "takes no value" in run(context, "out.lapvm", word, expect=2).err, word)
     device.end()
+
+
+@case
+def half_open_greetings_keep_nobody_out(context: Context) -> None:
+    """More than are greeted at a time; and one that has gone is not the one program of --once."""
+    truth = record(context, "triangle", "--offscreen", "--frames", "3")
+    token = write_token(context)
+    device = Device(context, TCP, "--once", *token)
+    half_open(device.address, 1).pop().close()
+    silent = half_open(device.address, 100)
+    check(SUMS.findall(device.run(*token, "out.lapvm", *PLAY).out) == [truth], "it has not played")
+    err = device.process.communicate(timeout=SOON)[1]
+    check(device.process.returncode == 0 and bool(silent), err)

@@ -287,6 +287,49 @@ def strangers_who_stream_nonsense_are_turned_away(context: Context) -> None:
     check(receiver.err.count("a connection was refused") >= 4, receiver.err)
 
 
+def half_open(address: str, count: int) -> list[socket.socket]:
+    """Connections that say nothing, or half of a greeting, and those that don't prove their token."""
+    silent = []
+    for i in range(count):
+        silent.append(socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1]))))
+        silent[-1].sendall((b"", HELLO[:40], HELLO[:52] + (1).to_bytes(4, "little") + HELLO[56:])[i % 3])
+    return silent
+
+
+def write_token(context: Context) -> tuple[str, str]:
+    (context.folder / "token").write_text("0123456789abcdef")
+    (context.folder / "token").chmod(0o600)
+    return "--token-file", "token"
+
+
+def stream(context: Context, address: str, *options: str) -> None:
+    if "can't check tokens" in context.run(capturing(context, address, *app(context, *TRIANGLE), options=options)).err:
+        raise Skip("this build has no tokens")
+
+
+@case
+def half_open_greetings_keep_nobody_out(context: Context) -> None:
+    """More than a receiver takes."""
+    token = write_token(context)
+    receiver = Receiver(context, TCP, *token)
+    silent = half_open(receiver.address, 500)
+    stream(context, receiver.address, *token)
+    [told] = receiver.end()
+    check(told["complete"] is True and bool(silent), f"{told}")
+
+
+@case
+def half_open_greetings_do_not_delay_a_replay(context: Context) -> None:
+    token = write_token(context)
+    replay = subprocess.Popen([context.program("lapilli-replay"), "--listen", TCP, *token, "--verify", "--present", "off"], cwd=context.folder, env=context.environment(),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    address = re.search(r"tcp://[^ ,]+", replay.stderr.readline())[0]
+    silent = half_open(address, 100)
+    stream(context, address, *token)
+    out, err = replay.communicate(timeout=SOON)
+    check(replay.returncode == 0 and "verify: 40 checks, 0 different" in out and bool(silent), f"{replay.returncode} {out}{err}")
+
+
 @case
 def tokens_are_needed_and_compared(context: Context) -> None:
     for name, text in (("one", "0123456789abcdef0123456789abcdef\n"), ("other", "0123456789abcdef0123456789abcdeX\n"), ("short", "short\n"), ("open", "x" * 32)):

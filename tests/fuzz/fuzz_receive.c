@@ -46,12 +46,13 @@ static enum lap_status done(void *user, uint64_t bytes)
 
 static void greet(const uint8_t *data, size_t bytes, const struct lap_token *token)
 {
+    const struct lap_greeting_rules rules = {.token = token, .roles = 1u << LAP_ROLE_TRACE | 1u << LAP_ROLE_OBEY};
     struct lap_greeted greeted;
     int ends[2];
     FUZZ_CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     FUZZ_CHECK(send(ends[0], data, bytes, MSG_NOSIGNAL) == (ssize_t)bytes);
     FUZZ_CHECK(shutdown(ends[0], SHUT_WR) == 0);
-    enum lap_status status = lap_greeting_answer(ends[1], token, 1u << LAP_ROLE_TRACE | 1u << LAP_ROLE_OBEY, &greeted);
+    enum lap_status status = lap_greeting_answer(ends[1], &rules, &greeted);
     FUZZ_CHECK(!token->count || status != LAP_OK); /* nobody guesses it */
     if (status == LAP_OK)
         FUZZ_CHECK(greeted.role < LAP_ROLE_COMMAND && greeted.program[0] && greeted.program[0] != '.' &&

@@ -95,10 +95,20 @@ struct side {
     char said[256];
 };
 
+static bool admits = true;
+
+static bool admit(void *user, const struct lap_greeted *from)
+{
+    CHECK(user == &admits && from->role < LAP_ROLE_COUNT);
+    return admits;
+}
+
 static void *answer(void *argument)
 {
     struct side *side = argument;
-    side->status = lap_greeting_answer(side->fd, &side->token, side->roles, &side->greeted);
+    const struct lap_greeting_rules rules = {
+        .token = &side->token, .roles = side->roles, .admit = admit, .user = &admits};
+    side->status = lap_greeting_answer(side->fd, &rules, &side->greeted);
     snprintf(side->said, sizeof side->said, "%s", lap_error_message());
     return NULL;
 }
@@ -154,6 +164,20 @@ UNIT_TEST(who_comes_for_something_else_is_told)
     CHECK(caller.status == LAP_ERROR_UNSUPPORTED && receiver.status == LAP_ERROR_UNSUPPORTED);
     CHECK_STR(caller.said, "the receiver takes no such connection, or has its trace already");
     roles |= 1u << LAP_ROLE_OBEY;
+}
+
+UNIT_TEST(who_comes_too_late_is_told)
+{
+    static const char *const tokens[] = {"", "0123456789abcdef"};
+    struct side caller, receiver;
+    uint8_t hash[LAP_KEYED_HASH_BYTES];
+    admits = false;
+    for (size_t i = 0; i < (lap_keyed_hash("", 0, "", 0, hash) == LAP_OK ? 2 : 1); i++) {
+        greet("cube", tokens[i], tokens[i], &caller, &receiver);
+        CHECK(caller.status == LAP_ERROR_UNSUPPORTED && receiver.status == LAP_ERROR_UNSUPPORTED);
+        CHECK_STR(caller.said, "the receiver takes no such connection, or has its trace already");
+    }
+    admits = true;
 }
 
 /* The other side is older or newer, or comes for what nobody knows. */

@@ -14,9 +14,12 @@
 
 #include "trace/receive/command_board.h"
 #include "trace/receive/listener.h"
+#include "trace/receive/strangers.h"
 
-#define MOST    224u /* connections at a time, three for each process, and those that command; others wait */
-#define SHOW_MS 200
+#define MOST_GREETED 224u /* connections at a time, three for each process, and those that command; others wait */
+#define STRANGERS    64u  /* connections that are greeted; one more ends the oldest */
+#define MOST         (MOST_GREETED + STRANGERS)
+#define SHOW_MS      200
 
 struct connection {
     struct server *server;
@@ -30,6 +33,7 @@ struct server {
     const struct lap_serve_job *job;
     pthread_mutex_t mutex; /* for all connections but their threads */
     struct connection connections[MOST];
+    struct lap_strangers strangers;
     struct lap_command_board board;
     int signals, wake;
     bool ending, received;
@@ -42,10 +46,14 @@ static bool serve_one(struct connection *connection)
     struct server *server = connection->server;
     const struct lap_serve_job *job = server->job;
     const unsigned commands = 1u << LAP_ROLE_OBEY | 1u << LAP_ROLE_COMMAND;
+    const struct lap_greeting_rules rules = {.token = job->token,
+                                             .roles = commands | (job->take_trace ? 1u << LAP_ROLE_TRACE : 0)};
     struct lap_greeted from;
+    enum lap_status status = lap_greeting_answer(connection->fd, &rules, &from);
 
-    if (lap_greeting_answer(connection->fd, job->token, commands | (job->take_trace ? 1u << LAP_ROLE_TRACE : 0),
-                            &from) != LAP_OK) {
+    if (!lap_strangers_leave(&server->strangers, connection->fd))
+        status = lap_fail(LAP_ERROR_IO, "it was slow, and others came");
+    if (status != LAP_OK) {
         lap_status_line_print(job->line, "%s: a connection was refused: %s\n", job->program, lap_error_message());
         return false;
     }
@@ -78,15 +86,16 @@ static void *serve(void *argument)
     return NULL;
 }
 
-/* Joins threads that are done; returns how many are not. *out_free: a place, or NULL. */
+/* Joins threads that are done; returns how many are not. *out_free: a place for one more connection, or NULL. */
 static unsigned collect(struct server *server, struct connection **out_free)
 {
-    unsigned busy = 0;
+    unsigned busy = 0, greeted = 0;
     *out_free = NULL;
     for (unsigned i = 0; i < MOST; i++) {
         struct connection *connection = &server->connections[i];
         pthread_mutex_lock(&server->mutex);
         bool done = connection->fd >= 0 && connection->done;
+        greeted += connection->fd >= 0 && connection->greeted && !done;
         pthread_mutex_unlock(&server->mutex);
         if (done) {
             (void)pthread_join(connection->thread, NULL);
@@ -97,6 +106,8 @@ static unsigned collect(struct server *server, struct connection **out_free)
         if (connection->fd < 0 && !*out_free)
             *out_free = connection;
     }
+    if (greeted >= MOST_GREETED)
+        *out_free = NULL;
     return busy;
 }
 
@@ -106,10 +117,12 @@ static void accept_one(struct server *server, struct connection *place)
     if (fd < 0)
         return;
     *place = (struct connection){.server = server, .fd = fd};
+    (void)lap_strangers_enter(&server->strangers, fd);
     int error = pthread_create(&place->thread, NULL, serve, place);
     if (error) {
         lap_status_line_print(server->job->line, "%s: no thread can be made: %s\n", server->job->program,
                               strerror(error));
+        (void)lap_strangers_leave(&server->strangers, fd);
         close(fd);
         place->fd = -1;
     }
@@ -219,6 +232,7 @@ bool lap_serve(const struct lap_serve_job *job)
     server.job = job;
     pthread_mutex_init(&server.mutex, NULL);
     lap_command_board_init(&server.board);
+    lap_strangers_init(&server.strangers, STRANGERS);
     for (unsigned i = 0; i < MOST; i++)
         server.connections[i].fd = -1;
     server.signals = signalfd(-1, job->ends, SFD_CLOEXEC);

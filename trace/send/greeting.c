@@ -179,27 +179,41 @@ static enum lap_status read_hello(int fd, uint8_t hello[HELLO_BYTES], struct lap
     return status;
 }
 
-static enum lap_status check_caller(int fd, const struct lap_token *token, const uint8_t *hello, const uint8_t *answer,
-                                    int64_t deadline)
+/* LAP_ERROR_UNSUPPORTED: there is nothing for it now. */
+static enum lap_status admit(const struct lap_greeting_rules *rules, const struct lap_greeted *from)
+{
+    return !rules->admit || rules->admit(rules->user, from)
+               ? LAP_OK
+               : lap_fail(LAP_ERROR_UNSUPPORTED, "it comes for what is taken already");
+}
+
+static enum lap_status check_caller(int fd, const struct lap_greeting_rules *rules, const struct lap_greeted *from,
+                                    const uint8_t *hello, const uint8_t *answer, int64_t deadline)
 {
     uint8_t wanted[PROOF_BYTES], proof[PROOF_BYTES], last[4];
-    enum lap_status status = prove(token, of_caller, hello + NONCE_AT, answer + NONCE_AT, wanted), sent;
+    enum lap_status status = prove(rules->token, of_caller, hello + NONCE_AT, answer + NONCE_AT, wanted), sent;
+    enum verdict verdict = TOKEN_WRONG;
     if (status == LAP_OK)
         status = lap_exchange_receive(fd, proof, PROOF_BYTES, deadline);
     if (status != LAP_OK)
         return status;
-    if (!lap_keyed_hash_equal(proof, wanted))
+    if (lap_keyed_hash_equal(proof, wanted)) {
+        status = admit(rules, from);
+        verdict = status == LAP_OK ? GO_ON : NOT_HERE;
+    } else {
         status = lap_fail(LAP_ERROR_ARGUMENT, "it has another token");
-    lap_store_u32(last, status == LAP_OK ? GO_ON : TOKEN_WRONG);
+    }
+    lap_store_u32(last, verdict);
     sent = lap_exchange_send(fd, last, sizeof(last), deadline);
     return status == LAP_OK ? sent : status;
 }
 
-enum lap_status lap_greeting_answer(int fd, const struct lap_token *token, unsigned roles, struct lap_greeted *out)
+enum lap_status lap_greeting_answer(int fd, const struct lap_greeting_rules *rules, struct lap_greeted *out)
 {
+    const struct lap_token *token = rules->token;
     uint8_t hello[HELLO_BYTES], answer[ANSWER_BYTES] = {0};
     int64_t deadline = lap_exchange_now_ms() + LAP_GREETING_WAIT_MS;
-    enum verdict verdict = token->count ? PROVE : GO_ON;
+    enum verdict verdict;
     enum lap_status status, sent;
 
     memset(out, 0, sizeof(*out));
@@ -212,7 +226,7 @@ enum lap_status lap_greeting_answer(int fd, const struct lap_token *token, unsig
         verdict = OTHER_VERSION;
         status = lap_fail(LAP_ERROR_ARGUMENT, "it is of another version");
     } else if (lap_load_u32(hello + ROLE_AT) >= LAP_ROLE_COUNT ||
-               !(roles >> (out->role = (enum lap_role)lap_load_u32(hello + ROLE_AT)) & 1)) {
+               !(rules->roles >> (out->role = (enum lap_role)lap_load_u32(hello + ROLE_AT)) & 1)) {
         out->role = LAP_ROLE_TRACE;
         verdict = NOT_HERE;
         status = lap_fail(LAP_ERROR_UNSUPPORTED, "it comes for something else");
@@ -222,6 +236,9 @@ enum lap_status lap_greeting_answer(int fd, const struct lap_token *token, unsig
     } else if (token->count) {
         status = prove(token, of_receiver, hello + NONCE_AT, answer + NONCE_AT, answer + PROOF_AT);
         verdict = status == LAP_OK ? PROVE : CANT_TELL;
+    } else {
+        status = admit(rules, out);
+        verdict = status == LAP_OK ? GO_ON : NOT_HERE;
     }
     memcpy(answer, LAP_GREETING_MAGIC, 8);
     lap_store_u32(answer + 8, LAP_GREETING_VERSION);
@@ -229,5 +246,5 @@ enum lap_status lap_greeting_answer(int fd, const struct lap_token *token, unsig
     sent = lap_exchange_send(fd, answer, ANSWER_BYTES, deadline);
     if (status != LAP_OK || sent != LAP_OK || verdict != PROVE)
         return status == LAP_OK ? sent : status;
-    return check_caller(fd, token, hello, answer, deadline);
+    return check_caller(fd, rules, out, hello, answer, deadline);
 }

@@ -56,9 +56,19 @@ enum lap_status lap_token_read(const char *path, struct lap_token *out) LAP_MUST
  * role. The sentence names the cause. */
 enum lap_status lap_greeting_call(int fd, const struct lap_greeted *self, const struct lap_token *token) LAP_MUST_CHECK;
 
+/* Who is let in. */
+struct lap_greeting_rules {
+    const struct lap_token *token;
+    unsigned roles; /* bits 1 << enum lap_role */
+    /* Called when all else is right, before the program is told so. False: there is nothing for it now. NULL: there
+     * always is. */
+    bool (*admit)(void *user, const struct lap_greeted *from);
+    void *user;
+};
+
 /* The receiver's side. A program without a token where there is one, or with another, gets a verdict and is refused,
- * and so is one that comes for anything but `roles` (bits 1 << enum lap_role). The same errors. */
-enum lap_status lap_greeting_answer(int fd, const struct lap_token *token, unsigned roles,
+ * and so is one that comes for what there is not. The same errors; LAP_ERROR_IO also when it was admitted. */
+enum lap_status lap_greeting_answer(int fd, const struct lap_greeting_rules *rules,
                                     struct lap_greeted *out) LAP_MUST_CHECK;
 
 #endif
