@@ -27,9 +27,11 @@
 #include "trace/receive/listener.h"
 #include "trace/send/send.h"
 
-#define PROGRAM     "lapilli-run"
-#define BATCH_BYTES ((size_t)16 << 20)
-#define CACHE_MIB   4096u
+#define PROGRAM          "lapilli-run"
+#define BATCH_BYTES      ((size_t)16 << 20)
+#define CACHE_MIB        4096u
+#define PROGRAM_MIB      256u
+#define MOST_PROGRAM_MIB 4096u
 
 static const char help[] =
     "usage: lapilli run [options] PROG [options of lapilli replay]\n"
@@ -44,6 +46,7 @@ static const char help[] =
     "  --listen ADDRESS   wait for programs, and play them on this machine\n"
     "  --cache DIR        with --listen: keep resources and programs in this folder, so that they are sent once\n"
     "  --cache-size MIB   so much of them (default: 4096); the least recently used ones go\n"
+    "  --program-size MIB with --listen: take programs of at most so much, without their resources (default: 256)\n"
     "  --once             with --listen: end after one program\n"
     "  --token-file FILE  the same secret on both sides; needed for addresses of other machines\n"
     "  --sandbox HOW      on: end if the kernel has no full sandbox; off: use none; auto (default): use what the\n"
@@ -57,7 +60,7 @@ static const char help[] =
 struct options {
     const char *program, *on, *resources, *posts, *listen, *cache, *token_file;
     enum lap_sandbox_wish sandbox;
-    uint64_t cache_mib;
+    uint64_t cache_mib, program_mib;
     bool once, waits, quiet;
     struct lap_address address;
     struct lap_token token;
@@ -74,19 +77,22 @@ static int check(struct options *options, char **words)
 {
     if (options->listen) {
         if (*words || options->on || options->resources || options->posts || options->waits)
-            return lap_usage(
-                &verb, "--listen is for the programs of others, with --cache, --cache-size, --once and --token-file");
+            return lap_usage(&verb, "--listen is for the programs of others, with --cache, --cache-size, "
+                                    "--program-size, --once and --token-file");
         if (lap_address_parse(options->listen, &options->address) != LAP_OK)
             return lap_usage(&verb, lap_error_message());
         if (options->token_file && lap_token_read(options->token_file, &options->token) != LAP_OK)
             return lap_usage(&verb, lap_error_message());
+        if (!options->program_mib)
+            options->program_mib = PROGRAM_MIB;
         return options->address.local || options->token.count ? -1
                                                               : lap_usage(&verb, "other machines need --token-file");
     }
     if (!*words)
         return lap_usage(&verb, "PROG is missing");
-    if (options->cache || options->once)
-        return lap_usage(&verb, "--cache and --once are for --listen");
+    if (options->cache || options->once || options->program_mib)
+        return lap_usage(&verb, "--cache, --program-size and --once are for --listen");
+    options->program_mib = MOST_PROGRAM_MIB; /* one's own */
     if (options->token_file && !options->on)
         return lap_usage(&verb, "--token-file is for --on and --listen");
     options->program = words[0];
@@ -108,6 +114,7 @@ static int parse(int argc, char **argv, struct options *options)
                                         LAP_TEXT("listen", &options->listen),
                                         LAP_TEXT("cache", &options->cache),
                                         LAP_NUMBER("cache-size", &options->cache_mib, 0, UINT32_MAX),
+                                        LAP_NUMBER("program-size", &options->program_mib, 1, MOST_PROGRAM_MIB),
                                         LAP_FLAG("once", &options->once),
                                         LAP_TEXT("token-file", &options->token_file),
                                         LAP_VALUE("sandbox", &options->sandbox, lap_take_sandbox),
@@ -128,6 +135,7 @@ static int play(void *user, int fd, int stop)
                                 .replayer = options->replayer,
                                 .sandbox = lap_sandbox_wish_name(options->sandbox),
                                 .batch_bytes = BATCH_BYTES,
+                                .most_program = options->program_mib << 20,
                                 .stop = stop,
                                 .quiet = options->quiet};
     const uint64_t cache_bytes = options->cache_mib << 20;

@@ -208,3 +208,17 @@ def half_open_greetings_keep_nobody_out(context: Context) -> None:
     check(SUMS.findall(device.run(*token, "out.lapvm", *PLAY).out) == [truth], "it has not played")
     err = device.process.communicate(timeout=SOON)[1]
     check(device.process.returncode == 0 and bool(silent), err)
+
+
+@case
+def a_program_that_claims_to_be_huge_is_refused(context: Context) -> None:
+    device = Device(context, TCP)
+    with socket.create_connection(("127.0.0.1", int(device.address.rsplit(":", 1)[1])), SOON) as owner:
+        owner.sendall(HELLO[:56] + (3).to_bytes(4, "little") + HELLO[60:])
+        owner.sendall(struct.pack("<IIQ", 1, 0, 0) + struct.pack("<IIQ", 2, 0, 24) + struct.pack("<QQQ", 1, 2, 257 << 20))
+        said = b""
+        while struct.pack("<IIQ", 10, 1, 0) not in said:
+            said += (more := owner.recv(4096))
+            check(more != b"", f"the connection has ended: {said}")
+    check(b"at most 256 MiB are taken (--program-size)" in said, f"{said}")
+    device.end()

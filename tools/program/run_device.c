@@ -21,14 +21,14 @@
 #include "tools/common/tool.h"
 #include "tools/program/run_words.h"
 #include "trace/format/bytes.h"
+#include "trace/format/format.h"
 #include "trace/format/hash.h"
 #include "vm/frame.h"
 
 #define PIECE         ((size_t)256 << 10)
 #define QUEUE_BYTES   ((size_t)4 << 20) /* of a connection that takes nothing, before the replay has to wait */
 #define BATCH_COUNT   1024u
-#define MOST_PROGRAM  (UINT64_C(4) << 30)
-#define MOST_RESOURCE (UINT64_C(4) << 30)
+#define MOST_RESOURCE LAP_BLOB_MAX_BYTES /* the replay takes no larger one */
 #define MOST_POST     (UINT64_C(1) << 31)
 #define PROGRAM_BYTES 24u /* of a PROGRAM */
 
@@ -264,8 +264,10 @@ static bool take_needs(struct run *run, const struct lap_vm_frame *frame)
         run->needs[i].number = lap_load_u32(p);
         run->needs[i].resource =
             (struct lap_vm_resource){{lap_load_u64(p + 4), lap_load_u64(p + 12)}, lap_load_u64(p + 20)};
-        if ((i && run->needs[i].number <= run->needs[i - 1].number) || run->needs[i].resource.bytes > MOST_RESOURCE)
+        if (i && run->needs[i].number <= run->needs[i - 1].number)
             good = fail(run, "the replay speaks another protocol");
+        else if (run->needs[i].resource.bytes > MOST_RESOURCE)
+            good = fail(run, "the program has a resource that is too large");
         run->need_count = i + 1;
     }
     free(list);
@@ -585,6 +587,18 @@ static uint64_t most_bytes(struct run *run, const struct lap_vm_frame *frame)
     }
 }
 
+/* The replay's sandbox comes later: until then the program lies in this process. */
+static bool refuse_size(struct run *run, uint64_t bytes)
+{
+    char text[160];
+
+    snprintf(text, sizeof text,
+             "the program has %" PRIu64 " bytes without its resources; at most %" PRIu64 " MiB are taken "
+             "(--program-size)",
+             bytes, run->device->most_program >> 20);
+    return say_error(run, text) && end(run, LAP_TOOL_FAILED);
+}
+
 static bool take_program(struct run *run)
 {
     uint8_t number[4];
@@ -595,8 +609,8 @@ static bool take_program(struct run *run)
     run->program = (struct need){.number = LAP_VM_FRAME_FILE_NUMBER,
                                  .resource = {{lap_load_u64(run->body.data), lap_load_u64(run->body.data + 8)},
                                               lap_load_u64(run->body.data + 16)}};
-    if (run->program.resource.bytes > MOST_PROGRAM)
-        return fail(run, "the program is too large");
+    if (run->program.resource.bytes > run->device->most_program)
+        return refuse_size(run, run->program.resource.bytes);
     if (take_program_from_cache(run, &run->program))
         return start(run);
     run->program.state = ASKED;

@@ -14,6 +14,7 @@ struct run_device {
     const char *sandbox;         /* the value of its --sandbox */
     struct lap_vm_folder *cache; /* of resources and programs, or NULL */
     size_t batch_bytes;          /* that are asked for at once; of one resource there may be more */
+    uint64_t most_program;       /* bytes of a program that are taken, without its resources */
     int stop;                    /* when it can be read, or its other end is closed, the replay is ended; -1: never */
     bool quiet;
 };
