@@ -27,8 +27,8 @@
 #include "trace/receive/strangers.h"
 
 #define PROGRESS_NS   250000000L
-#define STRANGERS     64u /* connections that are greeted at a time; one more ends the oldest */
-#define MOST_COMMANDS 80u /* connections for commands at a time */
+#define STRANGERS     128u /* connections that are greeted at a time; one more ends the oldest */
+#define MOST_COMMANDS 80u  /* connections for commands at a time */
 #define MOST_VISITORS (STRANGERS + MOST_COMMANDS + 16u) /* with the trace's, and those that end; others wait */
 
 enum child_code { CHILD_RECEIVED, CHILD_FAILED, CHILD_NO_SANDBOX };
@@ -194,7 +194,7 @@ static void welcome(struct taking *taking, int fd)
     int error = ENOMEM;
 
     atomic_fetch_add(&taking->visitors, 1);
-    (void)lap_strangers_enter(&taking->strangers, fd);
+    lap_strangers_enter(&taking->strangers, fd);
     if (visitor) {
         *visitor = (struct visitor){.taking = taking, .fd = fd};
         error = pthread_create(&thread, NULL, run_visitor, visitor);

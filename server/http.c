@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -651,14 +650,13 @@ static size_t keep_encoded(void *user, struct MHD_Connection *connection, char *
 static void see_connection(void *user, struct MHD_Connection *connection, void **state,
                            enum MHD_ConnectionNotificationCode what)
 {
-    const struct timespec moment = {.tv_nsec = 1000000};
     struct lap_http *http = user;
 
     (void)state;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED)
         (void)lap_strangers_leave(&http->strangers, socket_of(connection));
-    else if (lap_strangers_enter(&http->strangers, socket_of(connection)))
-        (void)nanosleep(&moment, NULL); /* in which the thread of the one that was shut down may end */
+    else
+        lap_strangers_enter(&http->strangers, socket_of(connection));
 }
 
 /* A connection that stays open has to show the token again. */
@@ -669,7 +667,7 @@ static void see_answered(void *user, struct MHD_Connection *connection, void **s
 
     (void)state;
     if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK)
-        (void)lap_strangers_enter(&http->strangers, socket_of(connection));
+        lap_strangers_enter(&http->strangers, socket_of(connection));
 }
 
 /* libmicrohttpd's own limit begins anew with each byte. */

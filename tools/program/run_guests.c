@@ -17,8 +17,8 @@
 
 #define MOST_PLAYING 16u
 #define MOST_WAITING 16u /* behind the greeting; others wait in front of it */
-#define STRANGERS    16u
-#define MOST         (MOST_PLAYING + MOST_WAITING + 2 * STRANGERS) /* with those that end */
+#define STRANGERS    64u
+#define MOST         (MOST_PLAYING + MOST_WAITING + STRANGERS + 32u) /* with those that end */
 
 enum stage { NOBODY, GREETED, WAITS, PLAYS };
 
@@ -126,7 +126,7 @@ static void accept_one(struct guests *guests, struct guest *place)
         return;
     *place =
         (struct guest){.stage = GREETED, .process = process, .number = guests->numbers++, .fd = fd, .ask = both[0]};
-    (void)lap_strangers_enter(&guests->strangers, fd);
+    lap_strangers_enter(&guests->strangers, fd);
 }
 
 /* Its process has been greeted, or ends. */

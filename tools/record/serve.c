@@ -17,7 +17,7 @@
 #include "trace/receive/strangers.h"
 
 #define MOST_GREETED 224u /* connections at a time, three for each process, and those that command; others wait */
-#define STRANGERS    64u  /* connections that are greeted; one more ends the oldest */
+#define STRANGERS    128u /* connections that are greeted; one more ends the oldest */
 #define MOST         (MOST_GREETED + STRANGERS)
 #define SHOW_MS      200
 
@@ -117,7 +117,7 @@ static void accept_one(struct server *server, struct connection *place)
     if (fd < 0)
         return;
     *place = (struct connection){.server = server, .fd = fd};
-    (void)lap_strangers_enter(&server->strangers, fd);
+    lap_strangers_enter(&server->strangers, fd);
     int error = pthread_create(&place->thread, NULL, serve, place);
     if (error) {
         lap_status_line_print(server->job->line, "%s: no thread can be made: %s\n", server->job->program,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "trace/send/exchange.h"
 
@@ -38,8 +39,9 @@ static void end_oldest(struct lap_strangers *strangers)
     take_out(strangers, 0);
 }
 
-bool lap_strangers_enter(struct lap_strangers *strangers, int fd)
+void lap_strangers_enter(struct lap_strangers *strangers, int fd)
 {
+    const struct timespec moment = {.tv_nsec = 1000000};
     bool full;
 
     pthread_mutex_lock(&strangers->mutex);
@@ -50,7 +52,8 @@ bool lap_strangers_enter(struct lap_strangers *strangers, int fd)
     strangers->all[strangers->count].fd = fd;
     strangers->all[strangers->count++].since_ms = lap_exchange_now_ms();
     pthread_mutex_unlock(&strangers->mutex);
-    return full;
+    if (full)
+        (void)nanosleep(&moment, NULL);
 }
 
 bool lap_strangers_leave(struct lap_strangers *strangers, int fd)

@@ -26,8 +26,9 @@ struct lap_strangers {
 /* most: at most LAP_STRANGERS_MOST. */
 void lap_strangers_init(struct lap_strangers *strangers, unsigned most);
 
-/* One that is there already becomes the newest. True: the oldest one was shut down for it. */
-bool lap_strangers_enter(struct lap_strangers *strangers, int fd);
+/* One that is there already becomes the newest. If it ends the oldest one, this takes a millisecond: so many
+ * connections as may wait have at least as many milliseconds to speak, however fast others come. */
+void lap_strangers_enter(struct lap_strangers *strangers, int fd);
 
 /* The peer has shown it, or the socket is about to be closed. False: it is not there, or was shut down. */
 bool lap_strangers_leave(struct lap_strangers *strangers, int fd);
