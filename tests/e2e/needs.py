@@ -215,7 +215,7 @@ def gpus_by_uuid(context: Context) -> None:
         recorded_on = context.info(f"{number}.lapilli")["recorded_on"]
         check((recorded_on["device"], recorded_on["device_uuid"]) == (name, uuid) and recorded_on["driver_uuid"], f"{recorded_on}")
         check(uuid in context.run([context.program("lapilli"), "info", f"{number}.lapilli"]).out, "info does not show the UUID")
-        context.capture([context.app("compute"), "--gpu", number, "--unasked"], f"unasked{number}.lapilli", env=both)
+        context.capture([context.app("compute"), "--gpu", number, "--no-questions"], f"unasked{number}.lapilli", env=both)
         for trace in (f"{number}.lapilli", f"unasked{number}.lapilli"):
             done = context.replay(trace, env=both)
             check(f"playing on {name}" in done.err, done.err)

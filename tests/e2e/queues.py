@@ -193,7 +193,7 @@ def families_that_nobody_asked_for_are_known(context: Context) -> None:
     context = replace(context, driver=context.build / "tests/null/null_icd.json")
     if not context.driver or not context.driver.exists():
         raise Skip("the null driver is not built")
-    context.capture([context.app("compute"), "--unasked", "--no-check"])
+    context.capture([context.app("compute"), "--no-questions", "--no-check"])
     check("vkGetPhysicalDeviceQueueFamilyProperties" not in {line["name"] for line in context.print_lines()}, "the program asks")
     text = context.run([context.program("lapilli"), "check", "out.lapilli"]).out
     check("queue family 0: it is family 0 of this GPU (it had: graphics, compute, transfer" in text, text)

@@ -48,7 +48,7 @@ static void usage(const struct app_program *program)
     }
     printf("  %-16s physical device (0)\n", "--gpu N");
     printf("  %-16s do not look at results: for drivers that compute nothing\n", "--no-check");
-    printf("  %-16s take queue family 0, and never ask for properties of the GPU\n", "--unasked");
+    printf("  %-16s take queue family 0, and never ask for properties of the GPU\n", "--no-questions");
     for (const struct app_option *option = program->options; option && option->name; option++)
         printf("  %-16s %s\n", option->name, option->help);
     printf("  %-16s this text\n", "--help");
@@ -102,8 +102,8 @@ static void parse(struct app *app, int argc, char **argv)
             app->gpu = parse_number(i < argc ? argv[i] : NULL, "--gpu");
         } else if (!strcmp(argv[i], "--no-check")) {
             app->no_check = true;
-        } else if (!strcmp(argv[i], "--unasked")) {
-            app->unasked = true;
+        } else if (!strcmp(argv[i], "--no-questions")) {
+            app->no_questions = true;
         } else if (app->program->can_present && !strcmp(argv[i], "--present")) {
             app->present = true;
         } else if (app->program->can_present && !strcmp(argv[i], "--offscreen")) {
@@ -203,7 +203,7 @@ static void choose_device(struct app *app)
 
     vkGetPhysicalDeviceFeatures(app->physical, &app->features);
     vkGetPhysicalDeviceMemoryProperties(app->physical, &app->memory);
-    if (!app->unasked) {
+    if (!app->no_questions) {
         vkGetPhysicalDeviceProperties(app->physical, &app->properties);
         if (app->properties.apiVersion < app->api_version)
             app->api_version = app->properties.apiVersion;
@@ -214,7 +214,7 @@ static void choose_device(struct app *app)
     CHECK(app->extensions);
     CHECK_VK(vkEnumerateDeviceExtensionProperties(app->physical, NULL, &app->extension_count, app->extensions));
 
-    if (!app->unasked)
+    if (!app->no_questions)
         choose_family(app);
 }
 

@@ -45,7 +45,7 @@ struct app {
     const struct app_program *program;
     const char *path; /* argv[0] */
     bool present, no_check;
-    bool unasked; /* properties and queue families are taken for granted */
+    bool no_questions; /* properties and queue families are taken for granted */
     bool srgb;    /* targets have an sRGB format */
     bool tell;    /* app_submit_wait prints "frame" */
     bool hash;    /* targets print a hash of each frame's pixels */
