@@ -46,9 +46,9 @@ struct app {
     const char *path; /* argv[0] */
     bool present, no_check;
     bool no_questions; /* properties and queue families are taken for granted */
-    bool srgb;    /* targets have an sRGB format */
-    bool tell;    /* app_submit_wait prints "frame" */
-    bool hash;    /* targets print a hash of each frame's pixels */
+    bool srgb;         /* targets have an sRGB format */
+    bool tell;         /* app_submit_wait prints "frame" */
+    bool hash;         /* targets print a hash of each frame's pixels */
     enum app_window_kind window_kind;
     uint32_t frames, gpu, width, height;
     uint32_t api_version; /* the lower of the instance's and the device's */
