@@ -167,6 +167,11 @@ struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object);
 /* True when other objects have lain in its bytes while it did, or the device may have written there for others before.
  * A replay's object, which may have memory of its own, may lack their data. */
 bool lap_memobj_shares(const struct lap_memobj *object);
+/* Visits the other objects that lie in these bytes of the object now, with their own ranges there. Under the tracker's
+ * mutex. bytes may be UINT64_MAX. */
+typedef void (*lap_alias_fn)(void *context, struct lap_memobj *other, uint64_t offset, uint64_t bytes);
+void lap_memobj_each_alias(struct lap_memobj *object, uint64_t offset, uint64_t bytes, lap_alias_fn visit,
+                           void *context);
 void *lap_memobj_user(const struct lap_memobj *object);
 
 /* Gets bytes that are valid during the call, and calls nothing of memtrack. Under the tracker's mutex, so they are not

@@ -383,6 +383,43 @@ struct lap_memobj_place lap_memobj_place(const struct lap_memobj *object)
     return place;
 }
 
+struct aliases {
+    const struct lap_memobj *object;
+    uint64_t begin, end; /* of the object, then of the memory */
+    lap_alias_fn visit;
+    void *context;
+};
+
+static void visit_alias(void *context, struct lap_tree_node *node)
+{
+    const struct aliases *aliases = context;
+    const struct lap_piece *piece = LAP_PIECE_OF_MEM(node);
+    uint64_t from = node->begin > aliases->begin ? node->begin : aliases->begin;
+    uint64_t to = node->end < aliases->end ? node->end : aliases->end;
+    if (piece->object != aliases->object)
+        aliases->visit(aliases->context, piece->object, piece->in_object.begin + (from - node->begin), to - from);
+}
+
+static void visit_aliases(void *context, struct lap_tree_node *node)
+{
+    const struct lap_piece *piece = LAP_PIECE_OF_OBJECT(node);
+    struct aliases inside = *(const struct aliases *)context;
+    uint64_t to_mem = piece->in_mem.begin - node->begin; /* wraps, and wraps back */
+    inside.begin = (inside.begin > node->begin ? inside.begin : node->begin) + to_mem;
+    inside.end = (inside.end < node->end ? inside.end : node->end) + to_mem;
+    lap_tree_visit(piece->mem->pieces, inside.begin, inside.end, visit_alias, &inside);
+}
+
+void lap_memobj_each_alias(struct lap_memobj *object, uint64_t offset, uint64_t bytes, lap_alias_fn visit,
+                           void *context)
+{
+    uint64_t end = bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes;
+    struct aliases aliases = {object, offset, end, visit, context};
+    lap_memtrack_lock(object->tracker);
+    lap_tree_visit(object->pieces, offset, end, visit_aliases, &aliases);
+    lap_memtrack_unlock(object->tracker);
+}
+
 /* The first part of [*begin, *end) of the object that lies in one piece and is mapped; the range becomes that part. */
 static struct lap_piece *first_mapped(const struct lap_memobj *object, uint64_t *begin, uint64_t *end)
 {

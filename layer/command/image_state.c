@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "gen_layer.h"
+#include "layer/command/overwritten.h"
 #include "layer/core/records.h"
 #include "layer/memory/sparse_places.h"
 #include "vulkan/texel/texels.h"
@@ -37,7 +38,7 @@ static void add_step(struct layer_cmdbuf *cb, VkImage handle, struct layer_image
     const struct layer_image *image = LAYER_GET(cb->device, VkImage, handle);
     if (!image || !image->memobj)
         return;
-    step->image = layer_resource_of_image(image);
+    step->object = layer_resource_of_image(image);
     if (!append(&cb->image_steps, step))
         layer_touch_failed(cb);
 }
@@ -75,17 +76,33 @@ void layer_image_step_region(struct layer_cmdbuf *cb, VkImage handle, const VkIm
     layer_image_step(cb, handle, write_of(image, where->mipLevel, offset, extent), &range, VK_IMAGE_LAYOUT_UNDEFINED);
 }
 
+void layer_image_step_buffer(struct layer_cmdbuf *cb, const struct layer_buffer *buffer, VkDeviceSize offset,
+                             VkDeviceSize bytes, bool all)
+{
+    const struct layer_image_step step = {.kind = all ? LAYER_STEP_COVERED : LAYER_STEP_WRITTEN,
+                                          .object = layer_resource_of_buffer(buffer),
+                                          .offset = offset,
+                                          .bytes = bytes};
+    if (wants_steps(cb) && !append(&cb->image_steps, &step))
+        layer_touch_failed(cb);
+}
+
 /* ---- images ---- */
 
-static uint32_t aspect_count(const struct layer_image_state *state)
+static uint32_t aspect_count(VkImageAspectFlags aspects)
 {
-    return state->aspects & (state->aspects - 1) ? 2 : 1;
+    return aspects & (aspects - 1) ? 2 : 1;
+}
+
+static size_t subresource_count(const struct layer_image *image, VkImageAspectFlags aspects)
+{
+    return (size_t)aspect_count(aspects) * image->info.mipLevels * image->info.arrayLayers;
 }
 
 struct layer_image_state *layer_image_state(struct layer_image *image)
 {
     VkImageAspectFlags aspects = lap_texels_aspects(image->info.format);
-    size_t count = (aspects & (aspects - 1) ? (size_t)2 : 1) * image->info.mipLevels * image->info.arrayLayers;
+    size_t count = subresource_count(image, aspects);
     struct layer_image_state *state = image->state;
 
     if (state || !aspects)
@@ -112,8 +129,8 @@ void layer_image_finish(struct lap_object *object)
 struct layer_subresource *layer_image_subresource(const struct layer_image *image, struct layer_image_state *state,
                                                   VkImageAspectFlags aspect, uint32_t level, uint32_t array_layer)
 {
-    size_t number = ((size_t)array_layer * image->info.mipLevels + level) * aspect_count(state);
-    bool second = aspect_count(state) == 2 && aspect == VK_IMAGE_ASPECT_STENCIL_BIT;
+    size_t number = ((size_t)array_layer * image->info.mipLevels + level) * aspect_count(state->aspects);
+    bool second = aspect_count(state->aspects) == 2 && aspect == VK_IMAGE_ASPECT_STENCIL_BIT;
     return &state->subresources[number + second];
 }
 
@@ -173,10 +190,22 @@ void layer_image_steps_apply(struct layer_device *dev, const struct layer_cmdbuf
 {
     for (uint32_t i = 0; i < cb->image_steps.count; i++) {
         const struct layer_image_step *step = &cb->image_steps.items[i];
-        struct lap_memobj *object = layer_resource_get(dev, step->image);
-        if (object)
+        struct lap_memobj *object = layer_resource_get(dev, step->object);
+        bool is_image = layer_resource_is_image(step->object);
+        if (object && is_image)
             apply_step(lap_memobj_user(object), step, family, serial);
+        if (object && layer.options.verify_all && step->kind != LAYER_STEP_LAYOUT)
+            layer_overwritten_by(object, step->offset, is_image ? UINT64_MAX : step->bytes,
+                                 step->kind == LAYER_STEP_COVERED);
     }
+}
+
+void layer_image_overwritten(struct layer_image *image)
+{
+    size_t count = image->state ? subresource_count(image, image->state->aspects) : 0;
+
+    for (size_t i = 0; i < count; i++)
+        image->state->subresources[i].covered = 0;
 }
 
 void layer_image_stored(struct layer_image *image, const struct layer_view_range *view)

@@ -34,7 +34,8 @@ enum layer_step_kind {
 
 struct layer_image_step {
     enum layer_step_kind kind;
-    layer_resource image;
+    layer_resource object;         /* an image; with --verify=all also a buffer that is written or covered */
+    VkDeviceSize offset, bytes;    /* of a buffer */
     VkImageSubresourceRange range; /* aspects of the image; color includes its planes */
     VkImageLayout layout;
     uint32_t from_family, to_family; /* VK_QUEUE_FAMILY_IGNORED: it stays */
@@ -46,6 +47,9 @@ void layer_image_step(struct layer_cmdbuf *cb, VkImage image, enum layer_step_ki
 /* A region is written, perhaps all of its subresources. layerCount may be VK_REMAINING_ARRAY_LAYERS. */
 void layer_image_step_region(struct layer_cmdbuf *cb, VkImage image, const VkImageSubresourceLayers *where,
                              VkOffset3D offset, VkExtent3D extent);
+/* A range of a buffer is written, perhaps without gaps. With --verify=all only. */
+void layer_image_step_buffer(struct layer_cmdbuf *cb, const struct layer_buffer *buffer, VkDeviceSize offset,
+                             VkDeviceSize bytes, bool all);
 /* The image barriers of vkCmdPipelineBarrier and vkCmdWaitEvents, in both forms. */
 void layer_image_barriers(struct layer_cmdbuf *cb, uint32_t count, const VkImageMemoryBarrier *barriers);
 void layer_image_dependency(struct layer_cmdbuf *cb, const VkDependencyInfo *info);
@@ -57,6 +61,9 @@ void layer_image_steps_apply(struct layer_device *dev, const struct layer_cmdbuf
 
 /* Shaders store through a view of the image in the current submit. Under dev->submit.mutex. */
 void layer_image_stored(struct layer_image *image, const struct layer_view_range *view);
+
+/* Another object over the same bytes was written: no submit before has covered the image. Under dev->submit.mutex. */
+void layer_image_overwritten(struct layer_image *image);
 
 /* The host changed the layout of the image, or wrote a region of it, without commands (layer/entry/host_copy.c). */
 void layer_image_host_layout(struct layer_device *dev, VkImage image, const VkImageSubresourceRange *range,

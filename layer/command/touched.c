@@ -10,6 +10,7 @@
 #include "layer/command/cmdbuf_parts.h"
 #include "layer/command/image_region.h"
 #include "layer/command/image_state.h"
+#include "layer/command/overwritten.h"
 #include "layer/command/progress_query.h"
 #include "layer/command/shader_access.h"
 #include "vulkan/conditions.h"
@@ -175,6 +176,8 @@ void layer_touch_buffer(struct layer_cmdbuf *cb, VkBuffer handle, VkDeviceSize o
         remember_read(cb, gen_u64_VkBuffer(handle), 0);
         return;
     }
+    if (how != LAYER_READS && layer.options.verify_all)
+        layer_image_step_buffer(cb, buffer, offset, bytes, how == LAYER_WRITES);
     if ((how != LAYER_READS || !lap_touched_reads(&cb->touched.ranges, buffer->memobj, buffer->bytes, offset, end)) &&
         !layer_touched_add(&cb->touched, buffer->memobj, offset, bytes, how))
         layer_touch_failed(cb);
@@ -572,6 +575,14 @@ bool layer_touch_carry(struct layer_cmdbuf *cb)
 
 /* ---- at submit ---- */
 
+static void note_store(struct layer_device *dev, struct lap_memobj *object, const struct layer_descriptor_slot *slot)
+{
+    if (layer_resource_is_image(slot->resource))
+        layer_image_stored(lap_memobj_user(object), &slot->view);
+    if (layer.options.verify_all)
+        layer_overwritten_stores(object, dev->submit.serial);
+}
+
 static bool resolve_slot(struct layer_device *dev, const struct layer_descriptor_slot *slot, uint64_t dynamic_offset,
                          bool written, struct layer_touched *out)
 {
@@ -581,8 +592,8 @@ static bool resolve_slot(struct layer_device *dev, const struct layer_descriptor
         return true;
     }
     object = layer_resource_get(dev, slot->resource);
-    if (object && layer.options.reads_back && slot->written && written && layer_resource_is_image(slot->resource))
-        layer_image_stored(lap_memobj_user(object), &slot->view);
+    if (object && layer.options.reads_back && slot->written && written)
+        note_store(dev, object, slot);
     return !object || touch_slot(dev, out, object, slot, dynamic_offset, slot->written && written);
 }
 
@@ -668,8 +679,8 @@ static bool resolve_pushed(struct layer_device *dev, const struct layer_cmdbuf_s
         slot.offset = entry->offset;
         slot.bytes = entry->bytes;
     }
-    if (object && layer.options.reads_back && layer_resource_is_image(entry->set))
-        layer_image_stored(lap_memobj_user(object), &slot.view);
+    if (object && layer.options.reads_back)
+        note_store(dev, object, &slot);
     return !object || touch_slot(dev, out, object, &slot, 0, true);
 }
 

@@ -13,6 +13,7 @@
 #include "base/object.h"
 #include "gen_ids.h"
 #include "layer/core/device_record.h"
+#include "memtrack/interval.h"
 
 struct layer_sparse_pages; /* layer/memory/sparse_places.h, as the next one */
 struct layer_sparse_places;
@@ -53,6 +54,9 @@ struct layer_buffer {
     bool readable;                /* as in layer_image, and the next one */
     uint16_t left_out;
     struct layer_sparse_pages *pages; /* as in layer_image */
+    /* layer/command/overwritten.h; under submit.mutex: */
+    struct lap_interval overwritten; /* bytes that an image wrote since they were written through buffers */
+    uint64_t stored;                 /* the last submit whose shaders store to it; 0: none */
 };
 
 /* A VkAccelerationStructureKHR. */
@@ -80,6 +84,7 @@ struct layer_image {
     bool readable;                    /* full_checks.h: it can be copied from */
     uint16_t left_out;                /* bits of enum lap_unchecked that were reported */
     struct layer_sparse_pages *pages; /* NULL: vkQueueBindSparse has given it none; under submit.mutex */
+    uint64_t stored;                  /* as in layer_buffer */
 };
 
 /* The texels of a view. */

@@ -94,7 +94,9 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_CreateBuffer(VkDevice device, const VkBuf
 
 void layer_buffer_finish(struct lap_object *object)
 {
-    layer_sparse_pages_destroy(((struct layer_buffer *)object)->pages);
+    struct layer_buffer *buffer = (struct layer_buffer *)object;
+    layer_sparse_pages_destroy(buffer->pages);
+    lap_interval_finish(&buffer->overwritten);
 }
 
 void hook_before_DestroyBuffer(struct layer_device *dev, VkDevice device, VkBuffer buffer,

@@ -9,6 +9,7 @@
 #include "base/cancel.h"
 #include "gen_layer.h"
 #include "layer/command/image_state.h"
+#include "layer/command/overwritten.h"
 #include "layer/core/records.h"
 #include "layer/submit/host_gate.h"
 #include "layer/submit/memory_checks.h"
@@ -416,6 +417,8 @@ static void read_image(struct layer_device *dev, struct layer_image *image, stru
 
     (void)layer_image_state(image);
     fault = image_fault(dev, image);
+    if (fault == LAP_UNCHECKED_COUNT && layer_overwritten_perhaps(object, 0, UINT64_MAX, submission->serial))
+        fault = LAP_UNCHECKED_SHARED;
     if (fault != LAP_UNCHECKED_COUNT) {
         layer_verify_all_left_out(dev, &image->object, fault);
         return;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layer/command/overwritten.h"
 #include "layer/core/records.h"
 #include "layer/image/format_utils.h"
 #include "layer/memory/payload.h"
@@ -234,8 +235,8 @@ static bool is_read_back(struct lap_memobj *object)
            !can_be_checked(lap_memobj_user(object), &exists);
 }
 
-void layer_check_written(struct layer_device *dev, const struct layer_submission *submission,
-                         const struct layer_written *written)
+static void check_written(struct layer_device *dev, const struct layer_submission *submission,
+                          const struct layer_written *written)
 {
     struct lap_memobj *object = layer_resource_get(dev, written->resource);
     struct layer_written rest = *written, seen = *written;
@@ -258,6 +259,30 @@ void layer_check_written(struct layer_device *dev, const struct layer_submission
     }
     if (rest.bytes)
         remember(dev, rest);
+}
+
+/* Of buffers the parts that no image has overwritten since. */
+void layer_check_written(struct layer_device *dev, const struct layer_submission *submission,
+                         const struct layer_written *written)
+{
+    uint64_t end = written->offset + written->bytes, at = written->offset, from, to;
+    struct lap_memobj *object = layer_resource_get(dev, written->resource);
+    struct layer_buffer *buffer = object ? lap_memobj_user(object) : NULL;
+    struct layer_written part = *written;
+
+    if (!layer.options.verify_all || !buffer || buffer->object.type != GEN_HANDLE_VkBuffer) {
+        check_written(dev, submission, written);
+        return;
+    }
+    if (layer_overwritten_perhaps(object, at, written->bytes, submission->serial))
+        at = end;
+    if (at == end || lap_interval_intersects(&buffer->overwritten, at, end))
+        layer_verify_all_left_out(dev, &buffer->object, LAP_UNCHECKED_SHARED);
+    for (; lap_interval_first_hole(&buffer->overwritten, at, end, &from, &to); at = to) {
+        part.offset = from;
+        part.bytes = to - from;
+        check_written(dev, submission, &part);
+    }
 }
 
 /* The part of one range in [begin, end) of the memory. */

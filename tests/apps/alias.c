@@ -4,7 +4,8 @@
  * through others, of host-visible and of device memory; a linear image is a buffer's bytes; two optimal images that
  * were made to alias are one, and so are an image and a plane of a disjoint one; an optimal image and a staging buffer
  * take turns; two images lie side by side where a buffer was. Members come and go while others stay. All is copied into
- * buffers of their own and compared with a model on the host.
+ * buffers of their own and compared with a model on the host. With --turns it does nothing but this: two images and two
+ * buffers of one memory take turns in one submit, and the buffers come last, or the images.
  */
 #include "common/app.h"
 
@@ -623,17 +624,104 @@ static void test_neighbours(const struct app *app)
         vkDestroyImage(app->device, images[i], NULL);
 }
 
+/* ---- turns in one submit ---- */
+
+struct turns {
+    const struct app *app;
+    VkImage images[2];
+    VkBuffer buffers[2]; /* the second is the first half of the first */
+    VkDeviceSize bytes;
+    struct app_buffer source, check; /* of the images and the buffers, one after the other */
+};
+
+static void turn_of_images(const struct turns *scene, VkCommandBuffer commands)
+{
+    VkBufferImageCopy region = whole_image;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        region.bufferOffset = i * PLAIN;
+        to_layout(commands, scene->images[i], VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
+        vkCmdCopyBufferToImage(commands, scene->source.buffer, scene->images[i], VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+        everything(commands);
+        vkCmdCopyImageToBuffer(commands, scene->images[i], VK_IMAGE_LAYOUT_GENERAL, scene->check.buffer, 1, &region);
+        everything(commands);
+    }
+}
+
+static void turn_of_buffers(const struct turns *scene, VkCommandBuffer commands, uint32_t frame)
+{
+    vkCmdFillBuffer(commands, scene->buffers[0], 0, scene->bytes, frame);
+    everything(commands);
+    copy(commands, scene->source.buffer, 2 * PLAIN, scene->buffers[1], 0, PLAIN / 2);
+    everything(commands);
+    copy(commands, scene->buffers[0], 0, scene->check.buffer, 2 * PLAIN, PLAIN / 2);
+    everything(commands);
+}
+
+static void test_turns(const struct app *app)
+{
+    VkMemoryRequirements image, whole, half;
+    struct turns scene = {.app = app};
+    uint32_t types, seed = 10;
+    struct area area;
+
+    for (uint32_t i = 0; i < 2; i++)
+        scene.images[i] = create_image(app, VK_IMAGE_TILING_OPTIMAL, 0, &image);
+    scene.bytes = image.size;
+    scene.buffers[0] = create_buffer(app, image.size, &whole);
+    scene.buffers[1] = create_buffer(app, image.size / 2, &half);
+    types = image.memoryTypeBits & whole.memoryTypeBits & half.memoryTypeBits;
+    if (!create_area(app, larger(image.size, whole.size), types, false, &area))
+        return;
+    for (uint32_t i = 0; i < 2; i++) {
+        CHECK_VK(vkBindImageMemory(app->device, scene.images[i], area.memory, 0));
+        CHECK_VK(vkBindBufferMemory(app->device, scene.buffers[i], area.memory, 0));
+    }
+    app_buffer_create(app, &scene.source, 3 * PLAIN, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_UPLOAD);
+    app_buffer_create(app, &scene.check, 3 * PLAIN, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
+    for (uint32_t frame = 0; frame < app->frames; frame++) {
+        VkCommandBuffer commands = app_begin(app);
+        fill_random(scene.source.mapped, 3 * PLAIN, &seed);
+        app_buffer_flush(app, &scene.source, 0, 3 * PLAIN);
+        if (frame % 2)
+            turn_of_buffers(&scene, commands, frame);
+        turn_of_images(&scene, commands);
+        if (frame % 2 == 0)
+            turn_of_buffers(&scene, commands, frame);
+        app_run(app, commands);
+        app_buffer_invalidate(app, &scene.check, 0, 3 * PLAIN);
+        EXPECT_EQ(app, memcmp(scene.check.mapped, scene.source.mapped, 2 * PLAIN + PLAIN / 2), 0);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        vkDestroyImage(app->device, scene.images[i], NULL);
+        vkDestroyBuffer(app->device, scene.buffers[i], NULL);
+    }
+    app_buffer_destroy(app, &scene.source);
+    app_buffer_destroy(app, &scene.check);
+    vkFreeMemory(app->device, area.memory, NULL);
+}
+
 int main(int argc, char **argv)
 {
+    static bool turns;
+    static const struct app_option options[] = {
+        {"--turns", "nothing but images and buffers that take turns in one submit", &turns, NULL},
+        {0},
+    };
     static const struct app_program program = {
         .name = "alias",
         .what = "Buffers and images share the bytes of one allocation.",
         .frames = 12,
+        .options = options,
     };
     struct app app;
 
     app_init(&app, argc, argv, &program);
     app_device_create(&app, NULL);
+    if (turns) {
+        test_turns(&app);
+        return app_finish(&app);
+    }
     test_buffers(&app, true);
     test_buffers(&app, false);
     test_mixed(&app);

@@ -136,6 +136,19 @@ def results_of_queries_are_checked_where_they_are_the_same(context: Context) -> 
 
 
 @case
+def contents_that_an_alias_has_overwritten_are_not_checked(context: Context) -> None:
+    """Images and buffers over the same bytes, in one submit: images lose theirs to whatever is written later, buffers to images alone."""
+    context.run([context.app("alias"), "--turns", "--frames", "2"], context.layer_env(LAPILLI_VERIFY="all"))
+    info = context.info()
+    checked = [next(value for name, value in line["args"].items() if name in ("image", "buffer"))
+               for line in context.print_lines() if line["name"] in ("lapilliCheckTexels", "lapilliCheckBuffer")]
+    own = [name for name in checked if name in ("VkImage:1", "VkImage:2", "VkBuffer:1", "VkBuffer:2")]
+    check(own == ["VkBuffer:1", "VkBuffer:2", "VkImage:2"] and len(checked) == 5, f"{checked}")  # and what is read of them, twice
+    check(info["unchecked"] == {"shares memory": 4}, f"{info['unchecked']}")
+    check_verified(context.replay())
+
+
+@case
 def transform_feedback_is_checked(context: Context) -> None:
     context.run([context.app("feedback")], context.layer_env(LAPILLI_VERIFY="1"))
     if not context.info()["frames"]:

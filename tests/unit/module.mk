@@ -44,8 +44,8 @@ $(BUILD)/tests/unit/test_touched: $(call object,layer/command/image_state.c laye
 $(addprefix $(BUILD)/tests/unit/,test_host_gate test_submission): $(call object,layer/submit/memory_checks.c layer/submit/host_gate.c layer/image/image_rows.c layer/command/image_state.c layer/submit/sparse_snapshot.c layer/command/cmdbuf_parts.c layer/command/image_region.c layer/image/row_layout.c layer/submit/sparse.c \
 	layer/submit/submission.c layer/submit/submit.c layer/memory/payload.c layer/core/descriptor.c \
 	layer/command/progress_query.c layer/command/touched.c)
-# What commands leave for parts of the run.
-$(addprefix $(BUILD)/tests/unit/,test_attachment test_host_gate test_fast_path test_submission test_touched): $(call object,layer/command/build_inputs.c layer/memory/copies.c layer/memory/address_range.c layer/memory/sparse_places.c tests/unit/layer_mutex.c)
+# What commands leave for checks and for parts of the run.
+$(addprefix $(BUILD)/tests/unit/,test_attachment test_host_gate test_fast_path test_submission test_touched): $(call object,layer/command/build_inputs.c layer/command/overwritten.c layer/memory/copies.c layer/memory/address_range.c layer/memory/sparse_places.c tests/unit/layer_mutex.c)
 $(BUILD)/tests/unit/test_sparse_places: $(call object,layer/memory/sparse_places.c)
 $(BUILD)/tests/unit/test_copies: $(call object,layer/memory/copies.c tests/unit/layer_mutex.c)
 $(addprefix $(BUILD)/tests/unit/,test_attachment test_host_gate test_fast_path test_row_layout test_submission test_touched): REPLAY_LIBS += $(UTILITY_LIBS)
