@@ -17,8 +17,9 @@ static void number_slots(struct lap_set_layout *layout)
         struct lap_set_binding *binding = &layout->bindings[i];
         binding->first = layout->slot_count;
         /* For an inline block, descriptorCount is a number of bytes. */
-        if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK ||
-            binding->count >= LAP_NO_SLOT - layout->slot_count)
+        if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
+            binding->bytes = binding->count;
+        if (binding->bytes || binding->count >= LAP_NO_SLOT - layout->slot_count)
             binding->count = 0;
         layout->slot_count += binding->count;
         if (lap_descriptor_is_dynamic(binding->type))
@@ -86,6 +87,20 @@ uint32_t lap_set_layout_slot(const struct lap_set_layout *layout, uint32_t bindi
     if (!found || found->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK || element >= LAP_NO_SLOT - found->first)
         return LAP_NO_SLOT;
     return found->first + element;
+}
+
+uint32_t lap_set_layout_bytes(const struct lap_set_layout *layout, uint32_t *binding, uint32_t *offset)
+{
+    const struct lap_set_binding *end = layout->bindings + layout->binding_count, *at = find_binding(layout, *binding);
+
+    if (!at || at->type != VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
+        return 0;
+    for (; at < end && !at->count && *offset >= at->bytes; at++)
+        *offset -= at->bytes;
+    if (at == end || at->count)
+        return 0;
+    *binding = at->binding;
+    return at->bytes - *offset;
 }
 
 uint32_t lap_set_layout_slots(const struct lap_set_layout *layout, const VkDescriptorSetAllocateInfo *info,

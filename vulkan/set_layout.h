@@ -18,7 +18,8 @@
 #define LAP_NO_SLOT UINT32_MAX
 
 struct lap_set_binding {
-    uint32_t binding, count, first; /* first: the slot of element 0; no slots in an inline uniform block */
+    uint32_t binding, count, first; /* first: the slot of element 0 */
+    uint32_t bytes;                 /* of an inline uniform block, which has no slots */
     VkDescriptorType type;
     VkDescriptorBindingFlags flags;
 };
@@ -43,6 +44,10 @@ void lap_set_layout_release(struct lap_set_layout *layout); /* NULL is fine */
 /* The slot of a binding's element, or LAP_NO_SLOT. Elements past a binding's end are in the next bindings
  * ("consecutive binding updates", specification, "Descriptor Set Updates"), so there may be fewer slots. */
 uint32_t lap_set_layout_slot(const struct lap_set_layout *layout, uint32_t binding, uint32_t element);
+
+/* The bytes of an inline uniform block from an offset on. An offset past its end becomes one in the next block, in the
+ * same way. 0: there is no block. */
+uint32_t lap_set_layout_bytes(const struct lap_set_layout *layout, uint32_t *binding, uint32_t *offset);
 
 /* The number of slots of set number `number` among the sets of an allocation. It is below the layout's number where
  * the last binding has a variable count. */

@@ -247,6 +247,11 @@ static bool pay(struct descriptors *d, uint64_t count)
     return d->unpaid <= MOST_UNPAID + UNPAID_MORE * d->written;
 }
 
+static enum lap_status too_many_copies(void)
+{
+    return lap_fail(LAP_ERROR_LIMIT, "more descriptors are copied than can be followed");
+}
+
 static enum lap_status write_slot(struct descriptors *d, struct descriptor_set *set, uint32_t slot,
                                   const struct descriptor *value)
 {
@@ -353,6 +358,24 @@ static enum lap_status write_bytes(struct descriptor_set *set, uint32_t binding,
     return LAP_OK;
 }
 
+/* The same for bytes that may go on in the next bindings. */
+static enum lap_status write_blocks(struct descriptor_set *set, uint32_t binding, uint32_t offset, const uint8_t *bytes,
+                                    const uint8_t *known, uint32_t count, uint64_t ticket)
+{
+    enum lap_status status = LAP_OK;
+    uint32_t left;
+
+    while (count && status == LAP_OK && (left = lap_set_layout_bytes(set->layout->layout, &binding, &offset))) {
+        left = left < count ? left : count;
+        status = write_bytes(set, binding, offset, bytes, known, left, ticket);
+        bytes += left;
+        known = known ? known + left : NULL;
+        offset += left;
+        count -= left;
+    }
+    return status;
+}
+
 static enum lap_status write_inline(struct descriptor_set *set, const VkWriteDescriptorSet *write, uint64_t ticket)
 {
     const VkWriteDescriptorSetInlineUniformBlock *block =
@@ -360,7 +383,7 @@ static enum lap_status write_inline(struct descriptor_set *set, const VkWriteDes
 
     if (!block || !block->pData || !block->dataSize)
         return LAP_OK;
-    return write_bytes(set, write->dstBinding, write->dstArrayElement, block->pData, NULL, block->dataSize, ticket);
+    return write_blocks(set, write->dstBinding, write->dstArrayElement, block->pData, NULL, block->dataSize, ticket);
 }
 
 uint32_t descriptor_count_of_write(const VkWriteDescriptorSet *write)
@@ -401,20 +424,40 @@ static enum lap_status see_write(struct descriptors *d, const VkWriteDescriptorS
     return status;
 }
 
-static enum lap_status copy_inline(struct descriptor_set *to, const struct descriptor_set *from,
+/* The written block may be the same, and move. */
+static enum lap_status copy_bytes(struct descriptor_set *to, uint32_t binding, uint32_t offset,
+                                  const struct descriptor_block *block, uint32_t from, uint32_t count, uint64_t ticket)
+{
+    uint8_t *both = malloc((size_t)count * 2);
+    enum lap_status status;
+
+    if (!both)
+        return lap_no_memory("descriptors");
+    memcpy(both, block->bytes + from, count);
+    memcpy(both + count, block->known + from, count);
+    status = write_blocks(to, binding, offset, both, both + count, count, ticket);
+    free(both);
+    return status;
+}
+
+static enum lap_status copy_inline(struct descriptors *d, struct descriptor_set *to, const struct descriptor_set *from,
                                    const VkCopyDescriptorSet *copy, uint64_t ticket)
 {
-    const struct descriptor_block *block = descriptor_block_of(from, copy->srcBinding);
-    uint32_t count = copy->descriptorCount;
+    uint32_t binding = copy->srcBinding, offset = copy->srcArrayElement, count = copy->descriptorCount, left,
+             behind = 0;
+    enum lap_status status = LAP_OK;
 
-    if (!block || copy->srcArrayElement >= block->size)
-        return LAP_OK;
-    if (count > block->size - copy->srcArrayElement)
-        count = block->size - copy->srcArrayElement;
-    if (from != to || copy->srcBinding != copy->dstBinding)
-        return write_bytes(to, copy->dstBinding, copy->dstArrayElement, block->bytes + copy->srcArrayElement,
-                           block->known + copy->srcArrayElement, count, ticket);
-    return LAP_OK; /* within one block: only to itself, for the ranges must not overlap (VUID-VkCopyDescriptorSet-…) */
+    for (; count && status == LAP_OK && (left = lap_set_layout_bytes(from->layout->layout, &binding, &offset));
+         offset += left, count -= left, behind += left) {
+        const struct descriptor_block *block = descriptor_block_of(from, binding);
+        left = left < count ? left : count;
+        if (!pay(d, 1))
+            return too_many_copies();
+        if (block && offset < block->size)
+            status = copy_bytes(to, copy->dstBinding, copy->dstArrayElement + behind, block, offset,
+                                left < block->size - offset ? left : block->size - offset, ticket);
+    }
+    return status;
 }
 
 static enum lap_status see_copy(struct descriptors *d, const VkCopyDescriptorSet *copy, uint64_t ticket)
@@ -429,13 +472,13 @@ static enum lap_status see_copy(struct descriptors *d, const VkCopyDescriptorSet
     source = lap_set_layout_slot(from->layout->layout, copy->srcBinding, copy->srcArrayElement);
     first = lap_set_layout_slot(to->layout->layout, copy->dstBinding, copy->dstArrayElement);
     if (source == LAP_NO_SLOT && first == LAP_NO_SLOT)
-        return copy_inline(to, from, copy, ticket);
+        return copy_inline(d, to, from, copy, ticket);
     if (source == LAP_NO_SLOT || first == LAP_NO_SLOT || source >= from->slot_count || first >= to->slot_count)
         return LAP_OK;
     if (count > from->slot_count - source)
         count = from->slot_count - source;
     if (!pay(d, count))
-        return lap_fail(LAP_ERROR_LIMIT, "more descriptors are copied than can be followed");
+        return too_many_copies();
     for (uint32_t i = 0; i < count && i < LAP_NO_SLOT - first && status == LAP_OK; i++) {
         const struct descriptor *page = from->pages[(source + i) / PAGE_SLOTS];
         struct descriptor value = {.ticket = 0};

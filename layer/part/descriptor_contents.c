@@ -101,7 +101,7 @@ static const struct lap_set_binding *binding_of(const struct lap_set_layout *lay
     return NULL;
 }
 
-/* The block of a binding, of at least so many bytes: the layout does not say how many it has. */
+/* The block of a binding, of at least so many bytes. */
 static struct inline_block *block_of(struct layer_descriptor_set *set, uint32_t number, uint32_t bytes)
 {
     struct layer_descriptor_contents *contents = contents_of(set);
@@ -129,12 +129,18 @@ static void write_block(struct layer_descriptor_set *set, const VkWriteDescripto
 {
     const VkWriteDescriptorSetInlineUniformBlock *data =
         lap_chain_find(write->pNext, VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK);
-    struct inline_block *block = NULL;
+    uint32_t binding = write->dstBinding, offset = write->dstArrayElement, bytes, done = 0;
 
-    if (data && write->dstArrayElement < MOST_INLINE && data->dataSize < MOST_INLINE)
-        block = block_of(set, write->dstBinding, write->dstArrayElement + data->dataSize);
-    if (block)
-        memcpy(block->data + write->dstArrayElement, data->pData, data->dataSize);
+    while (data && done < data->dataSize && (bytes = lap_set_layout_bytes(set->layout, &binding, &offset))) {
+        bytes = bytes < data->dataSize - done ? bytes : data->dataSize - done;
+        struct inline_block *block =
+            offset < MOST_INLINE && bytes < MOST_INLINE ? block_of(set, binding, offset + bytes) : NULL;
+        if (!block)
+            return;
+        memcpy(block->data + offset, (const uint8_t *)data->pData + done, bytes);
+        offset += bytes;
+        done += bytes;
+    }
 }
 
 void layer_descriptor_contents_write(struct layer_device *dev, const VkWriteDescriptorSet *write)
@@ -157,6 +163,7 @@ void layer_descriptor_contents_write(struct layer_device *dev, const VkWriteDesc
     pthread_mutex_unlock(&dev->descriptors.mutex);
 }
 
+/* Within one block of each set. */
 static void copy_block(struct layer_descriptor_set *to, struct layer_descriptor_set *from,
                        const VkCopyDescriptorSet *copy)
 {
@@ -173,6 +180,25 @@ static void copy_block(struct layer_descriptor_set *to, struct layer_descriptor_
         memmove(target->data + copy->dstArrayElement, source->data + copy->srcArrayElement, copy->descriptorCount);
 }
 
+static void copy_blocks(struct layer_descriptor_set *to, struct layer_descriptor_set *from,
+                        const VkCopyDescriptorSet *copy)
+{
+    VkCopyDescriptorSet piece = *copy;
+    uint32_t source, target;
+
+    for (uint32_t left = copy->descriptorCount; left; left -= piece.descriptorCount) {
+        source = lap_set_layout_bytes(from->layout, &piece.srcBinding, &piece.srcArrayElement);
+        target = lap_set_layout_bytes(to->layout, &piece.dstBinding, &piece.dstArrayElement);
+        if (!source || !target)
+            return;
+        piece.descriptorCount = source < target ? source : target;
+        piece.descriptorCount = piece.descriptorCount < left ? piece.descriptorCount : left;
+        copy_block(to, from, &piece);
+        piece.srcArrayElement += piece.descriptorCount;
+        piece.dstArrayElement += piece.descriptorCount;
+    }
+}
+
 void layer_descriptor_contents_copy(struct layer_device *dev, const VkCopyDescriptorSet *copy)
 {
     struct layer_descriptor_set *to = LAYER_GET(dev, VkDescriptorSet, copy->dstSet);
@@ -184,7 +210,7 @@ void layer_descriptor_contents_copy(struct layer_device *dev, const VkCopyDescri
     binding = binding_of(from->layout, copy->srcBinding);
     pthread_mutex_lock(&dev->descriptors.mutex);
     if (binding && binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
-        copy_block(to, from, copy);
+        copy_blocks(to, from, copy);
     } else if (contents_of(to) && contents_of(from)) {
         uint32_t source = lap_set_layout_slot(from->layout, copy->srcBinding, copy->srcArrayElement);
         uint32_t target = lap_set_layout_slot(to->layout, copy->dstBinding, copy->dstArrayElement);
