@@ -68,6 +68,9 @@ void slice_facts_finish(struct slice_facts *f)
         free(f->sets.at[i].slots);
         free(f->sets.at[i].index);
     }
+    for (size_t i = 0; i < f->sets.layout_count; i++)
+        lap_set_layout_release(f->sets.layouts[i]);
+    free(f->sets.layouts);
     free(f->sets.at);
     free(f->sets.written);
     free(f->packets);

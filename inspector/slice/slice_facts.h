@@ -14,6 +14,7 @@
 #include "gen_ids.h"
 #include "inspector/position/find.h"
 #include "inspector/slice/slice.h"
+#include "vulkan/set_layout.h"
 
 /* A step of a block or a submit. In 64 bits: the kind, and a number. */
 enum slice_step {
@@ -96,19 +97,20 @@ struct slice_packet {
     bool pauses;    /* the same behind it */
 };
 
+#define SLICE_INLINED (UINT64_C(1) << 32)
 struct slice_slot {
-    uint64_t key;    /* binding << 32 | element */
+    uint64_t key;    /* a slot of the layout; SLICE_INLINED | the binding of an inline uniform block */
     uint32_t object; /* 0: none */
     uint32_t packet; /* that wrote it; 0: it was not written yet */
     uint8_t access;  /* enum slice_step; 0: none */
 };
 
-struct slice_set { /* its state at the place of the walk */
+struct slice_set {                       /* its state at the place of the walk */
+    const struct lap_set_layout *layout; /* NULL: not known */
     struct slice_slot *slots;
     size_t count, capacity;
     uint32_t *index; /* a hash table of 1 + the numbers of slots */
     size_t index_size;
-    uint32_t inlined;  /* writes of inline uniform blocks */
     uint32_t changing; /* slots with SLICE_CHANGE */
 };
 
@@ -126,6 +128,8 @@ struct slice_sets {
     struct slice_written *written;
     size_t written_count, written_capacity;
     uint64_t unpaid; /* of them: slots that took no bytes of the trace */
+    struct lap_set_layout **layouts;
+    size_t layout_count, layout_capacity;
 };
 
 struct slice_object {
@@ -140,7 +144,7 @@ struct slice_object {
     uint32_t same_as;               /* a part of a tree of objects that share contents; in the end its root */
     uint32_t mips, layers, aspects; /* of an image */
     uint32_t block;                 /* packet, of a command buffer */
-    uint32_t set;                   /* 1 + number in slice_facts.sets */
+    uint32_t set;                   /* 1 + number in slice_facts.sets; of a layout: in its layouts */
     uint32_t queries;               /* of a query pool: its type */
     uint32_t discards;              /* of a render pass: attachments, by bit, whose old contents it discards */
     uint16_t type;

@@ -263,6 +263,10 @@ void slice_see_creation(struct slice_facts *f, const struct trace_call *call)
         SEE(vkCreateRenderPass, pRenderPass, VkRenderPass, see_render_pass)
         SEE(vkCreateRenderPass2, pRenderPass, VkRenderPass, see_render_pass2)
         SEE(vkCreateSwapchainKHR, pSwapchain, VkSwapchainKHR, see_swapchain)
+        SEE(vkCreateDescriptorSetLayout, pSetLayout, VkDescriptorSetLayout, slice_see_set_layout)
+    case GEN_vkAllocateDescriptorSets:
+        slice_see_sets(f, call->args);
+        break;
     case GEN_vkGetSwapchainImagesKHR:
         see_swapchain_images(f, call->args);
         break;

@@ -34,6 +34,8 @@ void slice_see_bound_image(struct slice_facts *f, const struct gen_args_lapilliB
 void slice_join_places(struct slice_facts *f); /* at the end of the trace: then roots are known */
 
 /* slice_sets.c */
+void slice_see_set_layout(struct slice_facts *f, const VkDescriptorSetLayoutCreateInfo *info, uint32_t object);
+void slice_see_sets(struct slice_facts *f, const struct gen_args_vkAllocateDescriptorSets *args);
 struct slice_run slice_update_sets(struct slice_facts *f, const void *args, uint32_t packet);
 
 /* slice_sync.c */

@@ -6,8 +6,8 @@
 
 #include "gen_decode.h"
 #include "inspector/slice/slice_see.h"
+#include "inspector/state/descriptors.h"
 
-#define INLINED     (UINT32_C(1) << 31) /* elements that are numbers of writes */
 #define MOST_UNPAID (UINT64_C(1) << 24) /* slots that take no bytes of the trace, and as many more for each packet: */
 #define UNPAID_MORE 64u
 
@@ -41,19 +41,6 @@ static bool make_room(const struct slice_facts *f, struct slice_set *set)
     for (size_t i = 0; i < set->count; i++)
         index[place_of(set, set->slots[i].key)] = (uint32_t)i + 1;
     return true;
-}
-
-static uint32_t set_of(struct slice_facts *f, uint32_t object)
-{
-    struct slice_object *o = &f->objects[object];
-
-    if (!o->set) {
-        if (!slice_make_room(f, &f->sets.at, sizeof *f->sets.at, &f->sets.capacity, f->sets.count + 1))
-            return 0;
-        f->sets.at[f->sets.count] = (struct slice_set){.count = 0};
-        o->set = (uint32_t)++f->sets.count;
-    }
-    return o->set;
 }
 
 /* NULL: it was not written yet. */
@@ -100,6 +87,46 @@ static void write_slot(struct slice_facts *f, uint32_t set_number, uint64_t key,
     swap(&f->sets, &f->sets.written[f->sets.written_count++]);
 }
 
+/* ---- layouts and sets ---- */
+
+void slice_see_set_layout(struct slice_facts *f, const VkDescriptorSetLayoutCreateInfo *info, uint32_t object)
+{
+    struct lap_set_layout *layout;
+
+    if (!info || f->objects[object].set ||
+        !slice_make_room(f, &f->sets.layouts, sizeof(struct lap_set_layout *), &f->sets.layout_capacity,
+                         f->sets.layout_count + 1))
+        return;
+    if (!(layout = lap_set_layout_new(info))) {
+        slice_no_memory(f);
+        return;
+    }
+    f->sets.layouts[f->sets.layout_count++] = layout;
+    f->objects[object].set = (uint32_t)f->sets.layout_count;
+}
+
+void slice_see_sets(struct slice_facts *f, const struct gen_args_vkAllocateDescriptorSets *a)
+{
+    const VkDescriptorSetAllocateInfo *info = a->pAllocateInfo;
+
+    for (uint32_t i = 0; info && info->pSetLayouts && a->pDescriptorSets && i < info->descriptorSetCount; i++) {
+        uint32_t object = OBJECT(f, VkDescriptorSet, a->pDescriptorSets[i]);
+        uint32_t layout = f->objects[OBJECT(f, VkDescriptorSetLayout, info->pSetLayouts[i])].set;
+        if (!object || !layout || f->objects[object].set)
+            continue;
+        if (!slice_make_room(f, &f->sets.at, sizeof *f->sets.at, &f->sets.capacity, f->sets.count + 1))
+            return;
+        f->sets.at[f->sets.count] = (struct slice_set){.layout = f->sets.layouts[layout - 1]};
+        f->objects[object].set = (uint32_t)++f->sets.count;
+    }
+}
+
+/* 1 + its number; 0: it is not known. */
+static uint32_t set_of(struct slice_facts *f, VkDescriptorSet set)
+{
+    return f->objects[OBJECT(f, VkDescriptorSet, set)].set;
+}
+
 /* ---- updates ---- */
 
 static enum slice_step access_of(VkDescriptorType type)
@@ -118,28 +145,6 @@ static enum slice_step access_of(VkDescriptorType type)
     }
 }
 
-static uint32_t element_object(struct slice_facts *f, const VkWriteDescriptorSet *write, uint32_t i)
-{
-    if (write->pImageInfo && write->pImageInfo[i].imageView)
-        return OBJECT(f, VkImageView, write->pImageInfo[i].imageView);
-    if (write->pBufferInfo && write->pBufferInfo[i].buffer)
-        return OBJECT(f, VkBuffer, write->pBufferInfo[i].buffer);
-    if (write->pTexelBufferView && write->pTexelBufferView[i])
-        return OBJECT(f, VkBufferView, write->pTexelBufferView[i]);
-    for (const VkBaseInStructure *c = write->pNext; c; c = c->pNext)
-        if (c->sType == VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_ACCELERATION_STRUCTURE_KHR) {
-            const VkWriteDescriptorSetAccelerationStructureKHR *a = (const void *)c;
-            if (a->pAccelerationStructures && i < a->accelerationStructureCount && a->pAccelerationStructures[i])
-                return OBJECT(f, VkAccelerationStructureKHR, a->pAccelerationStructures[i]);
-        }
-    return 0;
-}
-
-static uint64_t key_of(uint32_t binding, uint32_t element)
-{
-    return (uint64_t)binding << 32 | element;
-}
-
 /* A few bytes of a trace may copy, or empty, any number of slots. */
 static bool pay(struct slice_facts *f, uint32_t count)
 {
@@ -149,43 +154,101 @@ static bool pay(struct slice_facts *f, uint32_t count)
     return *f->status == LAP_OK;
 }
 
+static void need(struct slice_facts *f, uint32_t needed, uint32_t packet)
+{
+    const uint64_t step = slice_step(SLICE_NEEDS, needed);
+
+    if (needed && needed != packet && (!f->now.doing.count || f->now.doing.at[f->now.doing.count - 1] != step))
+        slice_add_step(f, &f->now.doing, step);
+}
+
+/* A write that leaves some bytes of a block needs the earlier ones. */
+static void write_blocks(struct slice_facts *f, uint32_t set, uint32_t binding, uint32_t offset, uint32_t count,
+                         uint32_t packet)
+{
+    uint32_t left;
+
+    while (count && *f->status == LAP_OK &&
+           (left = lap_set_layout_bytes(f->sets.at[set - 1].layout, &binding, &offset))) {
+        const struct slice_slot *old = slot_of(&f->sets.at[set - 1], SLICE_INLINED | binding);
+        if (old && (offset || left > count))
+            need(f, old->packet, packet);
+        write_slot(f, set, SLICE_INLINED | binding, (struct slice_slot){.packet = packet});
+        left = left < count ? left : count;
+        offset += left;
+        count -= left;
+    }
+}
+
 static void write_slots(struct slice_facts *f, const VkWriteDescriptorSet *write, uint32_t packet)
 {
-    uint32_t object = OBJECT(f, VkDescriptorSet, write->dstSet);
-    uint32_t set = object ? set_of(f, object) : 0;
+    const uint32_t set = set_of(f, write->dstSet), given = descriptor_count_of_write(write);
+    uint32_t first, end;
 
     if (!set)
         return;
     if (write->descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
-        /* Elements are bytes. Later writes may leave some of them, so each write has a slot of its own. */
-        write_slot(f, set, key_of(write->dstBinding, INLINED | f->sets.at[set - 1].inlined++),
-                   (struct slice_slot){.packet = packet});
+        write_blocks(f, set, write->dstBinding, write->dstArrayElement, write->descriptorCount, packet);
         return;
     }
-    if (!write->pImageInfo && !write->pBufferInfo && !write->pTexelBufferView && !pay(f, write->descriptorCount))
+    if (given < write->descriptorCount && !pay(f, write->descriptorCount - given))
         return;
-    for (uint32_t i = 0; i < write->descriptorCount && *f->status == LAP_OK; i++)
-        write_slot(f, set, key_of(write->dstBinding, write->dstArrayElement + i),
-                   (struct slice_slot){.object = element_object(f, write, i),
+    first = lap_set_layout_slot(f->sets.at[set - 1].layout, write->dstBinding, write->dstArrayElement);
+    end = f->sets.at[set - 1].layout->slot_count;
+    for (uint32_t i = 0; first < end && i < write->descriptorCount && i < end - first && *f->status == LAP_OK; i++) {
+        struct descriptor value;
+        descriptor_of_write(write, i, &value);
+        write_slot(f, set, first + i,
+                   (struct slice_slot){.object = slice_object_of(f, value.object_type, value.object),
                                        .packet = packet,
                                        .access = (uint8_t)access_of(write->descriptorType)});
+    }
+}
+
+/* Of inline uniform blocks. */
+static void copy_blocks(struct slice_facts *f, uint32_t from, uint32_t to, const VkCopyDescriptorSet *copy,
+                        uint32_t packet)
+{
+    uint32_t binding = copy->srcBinding, offset = copy->srcArrayElement, count = copy->descriptorCount, left;
+
+    while (count && *f->status == LAP_OK && pay(f, 2) &&
+           (left = lap_set_layout_bytes(f->sets.at[from - 1].layout, &binding, &offset))) {
+        const struct slice_slot *old = slot_of(&f->sets.at[from - 1], SLICE_INLINED | binding);
+        need(f, old ? old->packet : 0, packet);
+        left = left < count ? left : count;
+        offset += left;
+        count -= left;
+    }
+    write_blocks(f, to, copy->dstBinding, copy->dstArrayElement, copy->descriptorCount, packet);
 }
 
 static void copy_slots(struct slice_facts *f, const VkCopyDescriptorSet *copy, uint32_t packet)
 {
-    uint32_t from = OBJECT(f, VkDescriptorSet, copy->srcSet);
-    uint32_t to = OBJECT(f, VkDescriptorSet, copy->dstSet);
+    const uint32_t from = set_of(f, copy->srcSet), to = set_of(f, copy->dstSet);
+    uint32_t source, source_end, first, end, count = copy->descriptorCount;
 
-    if (!from || !to || !set_of(f, from) || !set_of(f, to) || !pay(f, copy->descriptorCount))
+    if (!from || !to)
         return;
-    for (uint32_t i = 0; i < copy->descriptorCount && *f->status == LAP_OK; i++) {
-        const struct slice_slot *old =
-            slot_of(&f->sets.at[set_of(f, from) - 1], key_of(copy->srcBinding, copy->srcArrayElement + i));
+    source = lap_set_layout_slot(f->sets.at[from - 1].layout, copy->srcBinding, copy->srcArrayElement);
+    source_end = f->sets.at[from - 1].layout->slot_count;
+    first = lap_set_layout_slot(f->sets.at[to - 1].layout, copy->dstBinding, copy->dstArrayElement);
+    end = f->sets.at[to - 1].layout->slot_count;
+    if (source == LAP_NO_SLOT && first == LAP_NO_SLOT) {
+        copy_blocks(f, from, to, copy, packet);
+        return;
+    }
+    if (source >= source_end || first >= end)
+        return;
+    count = count < source_end - source ? count : source_end - source;
+    count = count < end - first ? count : end - first;
+    if (!pay(f, count))
+        return;
+    for (uint32_t i = 0; i < count && *f->status == LAP_OK; i++) {
+        const struct slice_slot *old = slot_of(&f->sets.at[from - 1], source + i);
         struct slice_slot value = old ? *old : (struct slice_slot){.packet = packet};
-        if (old && old->packet && old->packet != packet)
-            slice_add_step(f, &f->now.doing, slice_step(SLICE_NEEDS, old->packet));
+        need(f, value.packet, packet);
         value.packet = packet;
-        write_slot(f, set_of(f, to), key_of(copy->dstBinding, copy->dstArrayElement + i), value);
+        write_slot(f, to, first + i, value);
     }
 }
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * descriptors: every type of descriptor that a compute shader can read, arrays, immutable samplers, dynamic offsets,
- * inline uniform blocks, copies from set to set, and a set that is written after it was bound where the device can do
- * that. With --garbage the members that the specification tells everybody to ignore hold pointers and handles that
- * lead nowhere. (Input attachments need a render pass: see ignored.c.)
+ * inline uniform blocks, copies from set to set, a write and a copy that go on in the next binding, and a set that is
+ * written after it was bound where the device can do that. With --garbage the members that the specification tells
+ * everybody to ignore hold pointers and handles that lead nowhere. (Input attachments need a render pass: see
+ * ignored.c.)
  */
 #include "common/app.h"
 #include "shaders/descriptors_all_comp.h"
+#include "shaders/descriptors_sum_comp.h"
 
 #define STRIDE  256u /* enough for every offset alignment */
 #define STEPS   4u   /* dynamic offsets */
 #define RESULTS 20u
+#define SUMS    16u
 
 enum {
     SAMPLER,
@@ -34,11 +37,14 @@ struct state {
     struct app_buffer numbers, results; /* numbers: word n is n */
     VkBufferView uniform_view, storage_view;
     VkSampler sampler;
-    VkDescriptorSetLayout layouts[3]; /* all types; the block; the set that is written late */
+    VkDescriptorSetLayout layouts[4]; /* all types; the block; the set that is written late; the sums */
     VkDescriptorPool pool;
-    VkDescriptorSet sets[4]; /* as layouts, then a copy of the first */
-    VkPipelineLayout layout;
-    VkPipeline pipeline;
+    VkDescriptorSet sets[5]; /* as layouts, then copies of the first two */
+    VkPipelineLayout layout, sum_layout;
+    VkPipeline pipeline, sum;
+    struct app_buffer terms, sums, read; /* sums: of all frames so far; read: a copy */
+    VkSemaphore added;
+    VkCommandBuffer inner[2], adds[2]; /* recorded once, submitted in turn */
 };
 
 static void *lost(const struct state *state)
@@ -101,6 +107,14 @@ static void create_contents(struct state *state)
         ((uint32_t *)state->numbers.mapped)[i] = i;
     app_buffer_flush(app, &state->numbers, 0, state->numbers.size);
     app_buffer_create(app, &state->results, STRIDE * STEPS, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, APP_READBACK);
+    app_buffer_create(app, &state->terms, STRIDE, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, APP_UPLOAD);
+    memcpy(state->terms.mapped, state->numbers.mapped, STRIDE);
+    app_buffer_flush(app, &state->terms, 0, STRIDE);
+    app_buffer_create(app, &state->sums, STRIDE,
+                      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                          VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+                      APP_DEVICE);
+    app_buffer_create(app, &state->read, STRIDE, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
 
     VkBufferViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO};
     view.buffer = state->numbers.buffer;
@@ -115,6 +129,7 @@ static void create_contents(struct state *state)
     CHECK_VK(vkCreateSampler(app->device, &sampler, NULL, &state->sampler));
     VkCommandBuffer commands = app_begin(app);
     const VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    vkCmdFillBuffer(commands, state->sums.buffer, 0, STRIDE, 0);
     for (uint32_t i = 0; i < 4; i++) {
         struct app_image *image = i < 3 ? &state->pictures[i] : &state->storage_image;
         app_image_create_2d(app, image, i < 3 ? VK_FORMAT_R8G8B8A8_UNORM : VK_FORMAT_R32_UINT, 4, 4,
@@ -173,20 +188,20 @@ static void create_sets(struct state *state)
     const struct app *app = state->app;
     VkDescriptorPoolSize sizes[BINDINGS + 1];
     for (uint32_t i = 0; i < BINDINGS; i++) /* types may stand in the list more than once */
-        sizes[i] = (VkDescriptorPoolSize){types[i], 4 * count_of(i)};
-    sizes[BINDINGS] = (VkDescriptorPoolSize){VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, 32};
+        sizes[i] = (VkDescriptorPoolSize){types[i], 9 * count_of(i)};
+    sizes[BINDINGS] = (VkDescriptorPoolSize){VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, 64};
     VkDescriptorPoolInlineUniformBlockCreateInfo blocks = {
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_INLINE_UNIFORM_BLOCK_CREATE_INFO};
-    blocks.maxInlineUniformBlockBindings = 1;
+    blocks.maxInlineUniformBlockBindings = 2;
     VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
     pool.pNext = state->inline_block ? &blocks : NULL;
     pool.flags = state->late ? VK_DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT : 0;
-    pool.maxSets = COUNT_OF(state->sets);
+    pool.maxSets = COUNT_OF(state->sets) + 3;
     pool.poolSizeCount = state->inline_block ? BINDINGS + 1 : BINDINGS;
     pool.pPoolSizes = sizes;
     CHECK_VK(vkCreateDescriptorPool(app->device, &pool, NULL, &state->pool));
-    const VkDescriptorSetLayout layouts[] = {state->layouts[0], state->layouts[1], state->layouts[2],
-                                             state->layouts[0]};
+    const VkDescriptorSetLayout layouts[] = {state->layouts[0], state->layouts[1], state->layouts[2], state->layouts[0],
+                                             state->layouts[1]};
     VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
     allocate.descriptorPool = state->pool;
     allocate.descriptorSetCount = COUNT_OF(layouts);
@@ -271,8 +286,12 @@ static void write_late(struct state *state, uint32_t step)
     vkUpdateDescriptorSets(state->app->device, 1, &write, 0, NULL);
 }
 
-static void copy_first_set(struct state *state)
+static void copy_sets(struct state *state)
 {
+    const VkCopyDescriptorSet block = {.sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
+                                       .srcSet = state->sets[1],
+                                       .dstSet = state->sets[4],
+                                       .descriptorCount = state->inline_block ? 32 : 1};
     VkCopyDescriptorSet copies[BINDINGS];
     uint32_t count = 0;
     for (uint32_t i = 0; i < BINDINGS; i++) {
@@ -286,13 +305,94 @@ static void copy_first_set(struct state *state)
         copy->descriptorCount = count_of(i);
     }
     vkUpdateDescriptorSets(state->app->device, 0, lost(state), count, copies);
+    vkUpdateDescriptorSets(state->app->device, 0, NULL, 1, &block);
 }
 
-static void run(struct state *state, uint32_t step, bool copied)
+/* adds executes inner. */
+static void record_sum(struct state *state, uint32_t i, VkPipelineLayout layout, VkDescriptorSet set)
 {
     const struct app *app = state->app;
-    const uint32_t words = STRIDE / 4;
-    const VkDescriptorSet sets[3] = {copied ? state->sets[3] : state->sets[0], state->sets[1], state->sets[2]};
+    VkCommandBuffer *inner = &state->inner[i], *adds = &state->adds[i];
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandPool = app->pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_SECONDARY,
+                                            .commandBufferCount = 1};
+    const VkCommandBufferInheritanceInfo inherited = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
+    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                            .pInheritanceInfo = &inherited};
+    CHECK_VK(vkAllocateCommandBuffers(app->device, &allocate, inner));
+    allocate.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+    CHECK_VK(vkAllocateCommandBuffers(app->device, &allocate, adds));
+    CHECK_VK(vkBeginCommandBuffer(*inner, &begin));
+    vkCmdBindPipeline(*inner, VK_PIPELINE_BIND_POINT_COMPUTE, state->sum);
+    vkCmdBindDescriptorSets(*inner, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, NULL);
+    vkCmdDispatch(*inner, 1, 1, 1);
+    CHECK_VK(vkEndCommandBuffer(*inner));
+    CHECK_VK(vkBeginCommandBuffer(*adds, &begin));
+    vkCmdExecuteCommands(*adds, 1, inner);
+    app_memory_barrier(*adds, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+                       VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
+    CHECK_VK(vkEndCommandBuffer(*adds));
+}
+
+/* Of two descriptors the second one is in the next binding that is not empty. */
+static void create_sums(struct state *state)
+{
+    const struct app *app = state->app;
+    const VkDescriptorType type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    const VkDescriptorSetLayoutBinding bindings[] = {{0, type, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL},
+                                                     {1, type, 0, VK_SHADER_STAGE_COMPUTE_BIT, NULL},
+                                                     {2, type, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL}};
+    const VkDescriptorSetLayout of_set = app_set_layout(app, COUNT_OF(bindings), bindings);
+    const VkDescriptorSetLayout of_sets[] = {of_set, of_set, of_set};
+    const VkPipelineLayout layout = app_pipeline_layout(app, 1, &of_set, 0, 0);
+    const VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                                  .descriptorPool = state->pool,
+                                                  .descriptorSetCount = 3,
+                                                  .pSetLayouts = of_sets};
+    VkDescriptorSet sets[3];
+    CHECK_VK(vkAllocateDescriptorSets(app->device, &allocate, sets));
+    const VkDescriptorBufferInfo buffers[] = {{state->terms.buffer, 0, STRIDE}, {state->sums.buffer, 0, STRIDE}};
+    VkWriteDescriptorSet write = write_of(state, sets[0], 0, type, 2);
+    write.pBufferInfo = buffers;
+    vkUpdateDescriptorSets(app->device, 1, &write, 0, NULL);
+    const VkCopyDescriptorSet copies[] = {
+        {VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET, NULL, sets[0], 0, 0, sets[1], 0, 0, 1},
+        {VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET, NULL, sets[0], 2, 0, sets[1], 2, 0, 1},
+        {VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET, NULL, sets[1], 0, 0, sets[2], 0, 0, 2},
+    };
+    vkUpdateDescriptorSets(app->device, 0, NULL, COUNT_OF(copies), copies);
+    state->sum = app_compute_pipeline(app, descriptors_sum_comp, sizeof(descriptors_sum_comp), layout);
+    CHECK_VK(vkCreateSemaphore(app->device, &(VkSemaphoreCreateInfo){.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO},
+                               NULL, &state->added));
+    for (uint32_t i = 0; i < 2; i++)
+        record_sum(state, i, layout, sets[2]);
+    state->sum_layout = layout;
+    state->layouts[3] = of_set;
+}
+
+/* The semaphore leads from one frame to the next. */
+static void add(struct state *state, uint32_t frame)
+{
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                 .waitSemaphoreCount = frame ? 1 : 0,
+                                 .pWaitSemaphores = &state->added,
+                                 .pWaitDstStageMask = &stage,
+                                 .commandBufferCount = 1,
+                                 .pCommandBuffers = &state->adds[frame % 2],
+                                 .signalSemaphoreCount = 1,
+                                 .pSignalSemaphores = &state->added};
+    CHECK_VK(vkQueueSubmit(state->app->queue, 1, &submit, VK_NULL_HANDLE));
+    CHECK_VK(vkQueueWaitIdle(state->app->queue));
+}
+
+static void run(struct state *state, uint32_t frame)
+{
+    const struct app *app = state->app;
+    const uint32_t words = STRIDE / 4, step = frame % STEPS;
+    const bool copied = frame % 2;
+    const VkDescriptorSet sets[3] = {state->sets[copied ? 3 : 0], state->sets[copied ? 4 : 1], state->sets[2]};
     const uint32_t offsets[2] = {step * STRIDE, (STEPS - 1 - step) * STRIDE};
     if (!state->late)
         write_late(state, step);
@@ -300,8 +400,10 @@ static void run(struct state *state, uint32_t step, bool copied)
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, state->pipeline);
     vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, state->layout, 0, 3, sets, 2, offsets);
     vkCmdDispatch(commands, 1, 1, 1);
-    app_memory_barrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
-                       VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    vkCmdCopyBuffer(commands, state->sums.buffer, state->read.buffer, 1, &(VkBufferCopy){0, 0, STRIDE});
+    app_memory_barrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                       VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+                       VK_ACCESS_HOST_READ_BIT);
     if (state->late)
         write_late(state, step);
     memset(state->results.mapped, 0xff, state->results.size);
@@ -326,24 +428,35 @@ static void run(struct state *state, uint32_t step, bool copied)
     };
     for (uint32_t i = 0; i < RESULTS; i++)
         EXPECT_EQ(app, ((uint32_t *)state->results.mapped)[i], expected[i]);
+    app_buffer_invalidate(app, &state->read, 0, STRIDE);
+    for (uint32_t i = 0; i < SUMS; i++)
+        EXPECT_EQ(app, ((uint32_t *)state->read.mapped)[i], i * frame);
 }
 
 static void destroy(struct state *state)
 {
     VkDevice device = state->app->device;
+    vkFreeCommandBuffers(device, state->app->pool, 2, state->adds);
+    vkFreeCommandBuffers(device, state->app->pool, 2, state->inner);
+    vkDestroySemaphore(device, state->added, NULL);
+    vkDestroyPipeline(device, state->sum, NULL);
     vkDestroyPipeline(device, state->pipeline, NULL);
     vkDestroyPipelineLayout(device, state->layout, NULL);
     vkDestroyDescriptorPool(device, state->pool, NULL);
-    for (uint32_t i = 0; i < 3; i++) {
+    vkDestroyPipelineLayout(device, state->sum_layout, NULL);
+    for (uint32_t i = 0; i < 4; i++)
         vkDestroyDescriptorSetLayout(device, state->layouts[i], NULL);
+    for (uint32_t i = 0; i < 3; i++)
         app_image_destroy(state->app, &state->pictures[i]);
-    }
     app_image_destroy(state->app, &state->storage_image);
     vkDestroySampler(device, state->sampler, NULL);
     vkDestroyBufferView(device, state->uniform_view, NULL);
     vkDestroyBufferView(device, state->storage_view, NULL);
     app_buffer_destroy(state->app, &state->numbers);
     app_buffer_destroy(state->app, &state->results);
+    app_buffer_destroy(state->app, &state->terms);
+    app_buffer_destroy(state->app, &state->sums);
+    app_buffer_destroy(state->app, &state->read);
 }
 
 int main(int argc, char **argv)
@@ -369,9 +482,12 @@ int main(int argc, char **argv)
     create_sets(&state);
     write_first_set(&state);
     write_block(&state);
-    copy_first_set(&state);
-    for (uint32_t frame = 0; frame < app.frames; frame++)
-        run(&state, frame % STEPS, frame % 2);
+    copy_sets(&state);
+    create_sums(&state);
+    for (uint32_t frame = 0; frame < app.frames; frame++) {
+        run(&state, frame);
+        add(&state, frame);
+    }
     destroy(&state);
     return app_finish(&app);
 }

@@ -75,6 +75,11 @@ class Sets:
                 if at:
                     self.put(name, at, self.descriptor(write, i) | {"packet": index})
         for copy in args["pDescriptorCopies"] or []:
+            block, key = (copy["srcSet"], copy["srcBinding"]), (copy["dstSet"], copy["dstBinding"])
+            if block in self.inline:
+                count = min(copy["descriptorCount"], self.inline[block] - copy["srcArrayElement"])
+                self.inline[key] = max(self.inline.get(key, 0), copy["dstArrayElement"] + count)
+                continue
             for i in range(copy["descriptorCount"]):
                 source = self.place(copy["srcSet"], copy["srcBinding"], copy["srcArrayElement"] + i)
                 at = self.place(copy["dstSet"], copy["dstBinding"], copy["dstArrayElement"] + i)

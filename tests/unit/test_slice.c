@@ -17,6 +17,21 @@ static uint64_t put_write(struct written *w, unsigned buffer, uint64_t offset, s
     return PUT(w, lapilliUpdateBuffer, w->buffers[buffer], offset, bytes, zeros);
 }
 
+static void put_sets(struct written *w)
+{
+    const VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                                  .descriptorCount = 1 << 25};
+    const VkDescriptorSetLayoutCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 1, .pBindings = &binding};
+    VkDescriptorSetLayout layouts[SETS];
+    const VkDescriptorSetAllocateInfo allocate = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorSetCount = SETS, .pSetLayouts = layouts};
+    for (unsigned i = 0; i < SETS; i++)
+        layouts[i] = gen_VkDescriptorSetLayout(sample_handle(&w->s, GEN_HANDLE_VkDescriptorSetLayout, 1));
+    PUT(w, vkCreateDescriptorSetLayout, w->device, &info, NULL, layouts, VK_SUCCESS);
+    PUT(w, vkAllocateDescriptorSets, w->device, &allocate, w->sets, VK_SUCCESS);
+}
+
 static uint64_t put_descriptor(struct written *w, unsigned set, uint32_t element, unsigned buffer)
 {
     VkDescriptorBufferInfo info = {w->buffers[buffer], 0, VK_WHOLE_SIZE};
@@ -166,6 +181,7 @@ UNIT_TEST(a_set_is_what_it_was_at_each_submit)
     struct written w;
     begin(&w);
     put_buffers(&w, 4);
+    put_sets(&w);
     uint64_t to_first = put_descriptor(&w, 0, 0, 0);
     uint64_t early = put_dispatch(&w, 0, 0);
     put_submit(&w, 0); /* buffer 0 is written */
@@ -186,6 +202,7 @@ UNIT_TEST(copies_of_descriptors_need_what_wrote_them)
     struct written w;
     begin(&w);
     put_buffers(&w, 3);
+    put_sets(&w);
     uint64_t unused = put_descriptor(&w, 0, 7, 2), used = put_descriptor(&w, 0, 1, 0);
     uint64_t copied = put_descriptor_copy(&w, 1, 5, 1);
     uint64_t dispatch = put_dispatch(&w, 0, 1);
@@ -617,6 +634,7 @@ UNIT_TEST(traces_that_ask_for_too_much_are_refused)
     struct written w;
     begin(&w);
     put_buffers(&w, 1);
+    put_sets(&w);
     put_descriptor_copy(&w, 0, 0, UINT32_MAX);
     CHECK_EQ_INT(find(&w, w.ticket), LAP_ERROR_LIMIT);
     CHECK(strstr(lap_error_message(), "descriptors") != NULL);
