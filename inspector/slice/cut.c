@@ -65,6 +65,13 @@ struct cut {
         uint64_t commands, block, count, thread;
     } * again; /* recorded again there */
     size_t again_count, again_capacity;
+    struct {
+        struct lap_packet packet; /* without its body, which is part of the bytes */
+        uint32_t command;
+        size_t bytes;
+    } * postponed; /* slice_is_postponed */
+    size_t postponed_count, postponed_capacity;
+    struct bytes postponed_bytes;
     uint64_t binds;
     uint64_t barrier; /* vkCmdPipelineBarrier in the dictionary; 0: it has none */
 };
@@ -509,6 +516,45 @@ static enum lap_status put_cut_blocks(struct cut *c, bool before_submit)
     return status;
 }
 
+static enum lap_status postpone(struct cut *c, uint32_t command, struct lap_args *args)
+{
+    enum lap_status status = make_body(c, command, args, false);
+
+    if (status == LAP_OK)
+        status = append(&c->postponed_bytes, c->body.at, c->body.count);
+    if (status != LAP_OK)
+        return status;
+    if (!lap_array_grow(&c->postponed, sizeof *c->postponed, &c->postponed_capacity, c->postponed_count + 1))
+        return lap_no_memory(NULL);
+    c->postponed[c->postponed_count].packet = c->packet;
+    c->postponed[c->postponed_count].command = command;
+    c->postponed[c->postponed_count++].bytes = c->body.count;
+    return LAP_OK;
+}
+
+/* Where the part begins. */
+static enum lap_status put_postponed(struct cut *c)
+{
+    const struct lap_packet now = c->packet;
+    enum lap_status status = LAP_OK;
+    size_t at = 0;
+
+    for (size_t i = 0; c->began && i < c->postponed_count && status == LAP_OK; i++) {
+        uint64_t ticket;
+        c->packet = c->postponed[i].packet;
+        c->body.count = 0;
+        status = append(&c->body, c->postponed_bytes.at + at, c->postponed[i].bytes);
+        at += c->postponed[i].bytes;
+        if (status == LAP_OK)
+            status = put_packet(c, c->packet.command, c->packet.flags, &ticket);
+        if (status == LAP_OK)
+            count_packet(c, c->postponed[i].command, NULL, false);
+    }
+    c->postponed_count = c->began ? 0 : c->postponed_count;
+    c->packet = now;
+    return status;
+}
+
 static enum lap_status write_packet(struct cut *c, uint32_t command, struct lap_args *args, bool empty)
 {
     enum lap_status status = make_body(c, command, args, empty);
@@ -581,6 +627,8 @@ static enum lap_status copy_packet(struct cut *c)
         if (status != LAP_OK)
             return status;
     }
+    if (slice_is_postponed(c->slice, c->packet.ticket))
+        return postpone(c, command, &args);
     return write_packet(c, command, &args, fate == SLICE_EMPTIED);
 }
 
@@ -711,6 +759,8 @@ static enum lap_status copy_packets(struct cut *c)
         status = write_contents(c);
         if (status == LAP_OK)
             status = put_cut_blocks(c, true);
+        if (status == LAP_OK)
+            status = put_postponed(c);
         if (status == LAP_OK)
             status = copy_packet(c);
         if (status == LAP_OK)
@@ -868,5 +918,7 @@ enum lap_status cut_write(const struct lap_reader *trace, int fd, const char *na
     free(c.tickets);
     free(c.streams);
     free(c.again);
+    free(c.postponed);
+    free(c.postponed_bytes.at);
     return status;
 }

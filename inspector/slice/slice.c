@@ -251,6 +251,11 @@ bool slice_records_again(const struct slice *s, uint64_t ticket)
            s->solution.packets[ticket].late;
 }
 
+bool slice_is_postponed(const struct slice *s, uint64_t ticket)
+{
+    return ticket < s->facts.packet_count && s->solution.packets[ticket].postponed;
+}
+
 uint64_t slice_next_alive(const struct slice *s, uint32_t type, uint64_t behind)
 {
     for (uint64_t index = behind + 1; index < s->facts.numbers[type].capacity; index++)

@@ -56,6 +56,9 @@ uint64_t slice_parent_of(const struct slice *slice, uint32_t type, uint64_t inde
 /* Of a lapilliBlock before the part: whether it is recorded again in front of the part, with all others of its command
  * pool that the part needs. At its old place it has no commands, unless earlier work needs them. */
 bool slice_records_again(const struct slice *slice, uint64_t ticket);
+/* Of a call before the part: whether it destroys an object that such a command buffer names, or one that is cut. The
+ * destruction belongs behind the recording. */
+bool slice_is_postponed(const struct slice *slice, uint64_t ticket);
 /* The number in the trace of the next object of a type (enum gen_handle_type), after the given one, that stays and is
  * alive where the part begins; 0: there is none. */
 uint64_t slice_next_alive(const struct slice *slice, uint32_t type, uint64_t behind);

@@ -447,6 +447,25 @@ static void go_back(struct slice_solution *s)
     }
 }
 
+/* Command buffers may outlive objects that they were recorded with: pipeline layouts, set layouts. What is recorded in
+ * front of the part, or at its end, needs them once more. */
+static void postpone(struct slice_solution *s)
+{
+    const struct slice_facts *f = s->facts;
+
+    for (uint64_t i = 1; i < f->packet_count; i++) {
+        const uint64_t block = f->packets[i].steps.from;
+        const bool again = s->taking && s->taking->records_again && i < f->first && s->packets[i].late;
+        if (f->packets[i].kind != SLICE_BLOCK || !(again || i > f->last) || block >= f->block_capacity)
+            continue;
+        for (uint32_t k = 0; k < f->blocks[block].names.count; k++) {
+            const uint32_t gone = f->objects[f->ids.at[f->blocks[block].names.from + k]].destroyer;
+            if (gone && gone < f->first)
+                s->packets[gone].postponed = true;
+        }
+    }
+}
+
 static void finish(struct slice_solution *s)
 {
     for (size_t i = 0; s->objects && i < s->facts->object_count; i++)
@@ -479,6 +498,8 @@ enum lap_status slice_solve(struct slice_solution *s)
         slice_keep_asked(s);
         slice_find_again(s);
     }
+    if (*f->status == LAP_OK)
+        postpone(s);
     for (size_t i = 1; *f->status == LAP_OK && i < f->packet_count && i < f->first; i++)
         if (f->packets[i].kind == SLICE_TELLS && are_needed(s, f->packets[i].names, true))
             s->packets[i].kept = true;

@@ -12,6 +12,7 @@
 struct slice_stay { /* of a packet */
     bool kept, whole;
     bool early, late; /* of a block: work before the part needs it whole, the part does */
+    bool postponed;   /* slice_is_postponed */
 };
 
 struct slice_spans { /* in order, without overlap */

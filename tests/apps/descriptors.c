@@ -2,9 +2,9 @@
 /*
  * descriptors: every type of descriptor that a compute shader can read, arrays, immutable samplers, dynamic offsets,
  * inline uniform blocks, copies from set to set, a write and a copy that go on in the next binding, and a set that is
- * written after it was bound where the device can do that. With --garbage the members that the specification tells
- * everybody to ignore hold pointers and handles that lead nowhere. (Input attachments need a render pass: see
- * ignored.c.)
+ * written after it was bound where the device can do that. A command buffer outlives the layouts that it was recorded
+ * with. With --garbage the members that the specification tells everybody to ignore hold pointers and handles that lead
+ * nowhere. (Input attachments need a render pass: see ignored.c.)
  */
 #include "common/app.h"
 #include "shaders/descriptors_all_comp.h"
@@ -37,10 +37,10 @@ struct state {
     struct app_buffer numbers, results; /* numbers: word n is n */
     VkBufferView uniform_view, storage_view;
     VkSampler sampler;
-    VkDescriptorSetLayout layouts[4]; /* all types; the block; the set that is written late; the sums */
+    VkDescriptorSetLayout layouts[3]; /* all types; the block; the set that is written late */
     VkDescriptorPool pool;
     VkDescriptorSet sets[5]; /* as layouts, then copies of the first two */
-    VkPipelineLayout layout, sum_layout;
+    VkPipelineLayout layout;
     VkPipeline pipeline, sum;
     struct app_buffer terms, sums, read; /* sums: of all frames so far; read: a copy */
     VkSemaphore added;
@@ -367,8 +367,8 @@ static void create_sums(struct state *state)
                                NULL, &state->added));
     for (uint32_t i = 0; i < 2; i++)
         record_sum(state, i, layout, sets[2]);
-    state->sum_layout = layout;
-    state->layouts[3] = of_set;
+    vkDestroyPipelineLayout(app->device, layout, NULL);
+    vkDestroyDescriptorSetLayout(app->device, of_set, NULL);
 }
 
 /* The semaphore leads from one frame to the next. */
@@ -443,11 +443,10 @@ static void destroy(struct state *state)
     vkDestroyPipeline(device, state->pipeline, NULL);
     vkDestroyPipelineLayout(device, state->layout, NULL);
     vkDestroyDescriptorPool(device, state->pool, NULL);
-    vkDestroyPipelineLayout(device, state->sum_layout, NULL);
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 3; i++) {
         vkDestroyDescriptorSetLayout(device, state->layouts[i], NULL);
-    for (uint32_t i = 0; i < 3; i++)
         app_image_destroy(state->app, &state->pictures[i]);
+    }
     app_image_destroy(state->app, &state->storage_image);
     vkDestroySampler(device, state->sampler, NULL);
     vkDestroyBufferView(device, state->uniform_view, NULL);
