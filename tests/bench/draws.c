@@ -4,7 +4,8 @@
  * differ from frame to frame. Recorded by one thread into a primary command buffer, or, with --threads, by several into
  * secondary ones. Measured is the recording alone; what the device draws is next to nothing. With --in-turn every other
  * frame is recorded by the first of the threads alone, so that both are measured in the same minute. With --sets a draw
- * is three calls with data that is nowhere else: one of many sets, 16 bytes of push constants, and the draw.
+ * is three calls with data that is nowhere else: one of many sets, 16 bytes of push constants, and the draw. With
+ * --scattered each draw has a place of its own in the uniform buffer, and the host writes all of them in each frame.
  */
 #include "common/bench.h"
 #include "shaders/bench_draw_frag.h"
@@ -13,14 +14,14 @@
 #include <pthread.h>
 
 #define EXTENT       64u
-#define PLACES       256u /* in the uniform buffer */
+#define PLACES       256u /* in the uniform buffer, without --scattered */
 #define PLACE_BYTES  256u /* every minUniformBufferOffsetAlignment divides it */
 #define MAX_THREADS  16u
 #define CALLS_A_DRAW 4u
 #define PUSH_BYTES   16u
 
 static uint32_t draws = 5000, threads, set_count;
-static bool in_turn;
+static bool in_turn, scattered;
 
 struct scene {
     struct app_image color;
@@ -56,6 +57,11 @@ struct team {
     bool alone; /* the first thread records everything */
     bool quit;
 };
+
+static uint32_t place_count(void)
+{
+    return scattered ? draws : PLACES;
+}
 
 static VkDescriptorType descriptor_type(void)
 {
@@ -131,21 +137,30 @@ static VkCommandPool create_pool(const struct app *app, VkCommandBufferLevel lev
     return pool;
 }
 
+static void write_places(const struct app *app, const struct scene *scene, uint32_t frame)
+{
+    for (uint32_t i = 0; i < place_count(); i++) {
+        const float place[4] = {(float)(i % 16) / 8 - 1, (float)(i % PLACES) / 128 - 1, 0.05f,
+                                0.05f * (float)(frame + 1)};
+        memcpy(scene->places.mapped + (size_t)i * PLACE_BYTES, place, sizeof(place));
+    }
+    app_buffer_flush(app, &scene->places, 0, scene->places.size);
+}
+
 static void create(const struct app *app, struct scene *scene)
 {
     const VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
     app_image_create_2d(app, &scene->color, format, EXTENT, EXTENT, VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT);
     scene->pass = app_render_pass(app, format, VK_FORMAT_UNDEFINED, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
     scene->framebuffer = app_framebuffer(app, scene->pass, 1, &scene->color.view, EXTENT, EXTENT);
-    app_buffer_create(app, &scene->places, PLACES * PLACE_BYTES, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT, APP_UPLOAD);
+    app_buffer_create(app, &scene->places, (VkDeviceSize)place_count() * PLACE_BYTES,
+                      VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT, APP_UPLOAD);
     app_buffer_create(app, &scene->vertices, PLACES * 24, VK_BUFFER_USAGE_VERTEX_BUFFER_BIT, APP_UPLOAD);
     for (uint32_t i = 0; i < PLACES; i++) {
-        const float place[4] = {(float)(i % 16) / 8 - 1, (float)i / 128 - 1, 0.05f, 0.05f};
         const float triangle[6] = {0, 0, 1, 0, 0, 1};
-        memcpy(scene->places.mapped + (size_t)i * PLACE_BYTES, place, sizeof(place));
         memcpy(scene->vertices.mapped + (size_t)i * 24, triangle, sizeof(triangle));
     }
-    app_buffer_flush(app, &scene->places, 0, scene->places.size);
+    write_places(app, scene, 0);
     app_buffer_flush(app, &scene->vertices, 0, scene->vertices.size);
     create_pipeline(app, scene);
     create_sets(app, scene);
@@ -193,7 +208,7 @@ static void record_draws(const struct scene *scene, VkCommandBuffer commands, ui
         return;
     }
     for (uint32_t i = first; i < first + count; i++) {
-        const uint32_t push[2] = {frame, i}, offset = (i + frame) % PLACES * PLACE_BYTES;
+        const uint32_t push[2] = {frame, i}, offset = (i + frame) % place_count() * PLACE_BYTES;
         const VkDeviceSize vertices = i % PLACES * 24;
         vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, scene->layout, 0, 1, &scene->set, 1,
                                 &offset);
@@ -308,6 +323,7 @@ int main(int argc, char **argv)
     static const struct app_option options[] = {
         {"--draws", "draws a frame", NULL, &draws},
         {"--sets", "descriptor sets, one a draw in no order; 0: one with an offset", NULL, &set_count},
+        {"--scattered", "each draw's uniforms are elsewhere, and written in each frame", &scattered, NULL},
         {"--threads", "threads that record; 0: the program's own", NULL, &threads},
         {"--in-turn", "with --threads: every other frame is recorded by the first one alone", &in_turn, NULL},
         {0}};
@@ -326,6 +342,10 @@ int main(int argc, char **argv)
         start_team(&team, &app, &scene);
     while (bench.frame < bench_frames(&bench)) {
         bench_frame_begin(&bench);
+        if (scattered) {
+            write_places(&app, &scene, bench.frame);
+            bench_add(&bench, "written_bytes", (uint64_t)draws * 16);
+        }
         record(&bench, &scene, &team);
         bench_submit_wait(&bench, scene.commands, scene.fence);
         bench_frame_end(&bench);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * read_back: each frame the device writes new values into mapped memory and the host reads them all. Nothing that the
- * host wrote has to be recorded. By default a copy writes; --shader: a compute shader does.
+ * host wrote has to be recorded. By default a copy writes; --shader: a compute shader does; --words: a copy of so many
+ * words, each 64 bytes from the one before.
  */
 #include "common/bench.h"
 #include "shaders/bench_store_comp.h"
 
-#define GROUP 64u
+#define GROUP  64u
+#define STRIDE 64u
 
-static uint32_t size_mib = 16;
+static uint32_t size_mib = 16, words;
 static bool shader;
 
 struct work {
@@ -49,6 +51,18 @@ static void create_pipeline(const struct app *app, struct work *work)
     vkUpdateDescriptorSets(app->device, 1, &write, 0, NULL);
 }
 
+static void copy(const struct work *work)
+{
+    const VkBufferCopy whole = {0, 0, work->result.size};
+    VkBufferCopy *regions = calloc(words + 1, sizeof(*regions));
+    CHECK(regions);
+    for (uint32_t i = 0; i < words; i++)
+        regions[i] = (VkBufferCopy){(VkDeviceSize)i * STRIDE, (VkDeviceSize)i * STRIDE, 4};
+    vkCmdCopyBuffer(work->commands, work->source.buffer, work->result.buffer, words ? words : 1,
+                    words ? regions : &whole);
+    free(regions);
+}
+
 static void record(const struct app *app, struct work *work, uint32_t frame)
 {
     if (work->commands)
@@ -62,11 +76,10 @@ static void record(const struct app *app, struct work *work, uint32_t frame)
         vkCmdPushConstants(work->commands, work->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &frame);
         vkCmdDispatch(work->commands, 1024, rows, 1);
     } else {
-        const VkBufferCopy region = {0, 0, work->result.size};
         vkCmdFillBuffer(work->commands, work->source.buffer, 0, VK_WHOLE_SIZE, frame);
         app_memory_barrier(work->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
                            VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
-        vkCmdCopyBuffer(work->commands, work->source.buffer, work->result.buffer, 1, &region);
+        copy(work);
     }
     app_memory_barrier(work->commands, VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                        VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
@@ -78,20 +91,22 @@ static void record(const struct app *app, struct work *work, uint32_t frame)
 
 static void read_all(struct bench *bench, const struct work *work)
 {
-    const uint32_t *words = (const uint32_t *)work->result.mapped;
+    const uint32_t *values = (const uint32_t *)work->result.mapped;
+    const VkDeviceSize stride = words ? STRIDE : 4;
     uint64_t sum = 0, start = bench_now();
     app_buffer_invalidate(bench->app, &work->result, 0, work->result.size);
-    for (VkDeviceSize i = 0; i < work->result.size / 4; i++)
-        sum += words[i];
+    for (VkDeviceSize i = 0; i < work->result.size; i += stride)
+        sum += values[i / 4];
     bench_sample(bench, "read", bench_now() - start);
-    bench_add(bench, "read_bytes", work->result.size);
-    EXPECT_EQ(bench->app, sum, work->result.size / 4 * (bench->frame + 1));
+    bench_add(bench, "read_bytes", work->result.size / stride * 4);
+    EXPECT_EQ(bench->app, sum, work->result.size / stride * (bench->frame + 1));
 }
 
 int main(int argc, char **argv)
 {
     static const struct app_option options[] = {{"--size-mib", "what the device writes", NULL, &size_mib},
                                                 {"--shader", "a shader writes it", &shader, NULL},
+                                                {"--words", "scattered words instead, copied", NULL, &words},
                                                 {0}};
     static const struct app_program program = {
         .name = "read_back", .what = "The host reads what the device wrote.", .frames = 60, .options = options};
@@ -101,7 +116,7 @@ int main(int argc, char **argv)
 
     app_init(&app, argc, argv, &program);
     app_device_create(&app, NULL);
-    app_buffer_create(&app, &work.result, size_mib * MIB,
+    app_buffer_create(&app, &work.result, words ? (VkDeviceSize)words * STRIDE : size_mib * MIB,
                       VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, APP_READBACK);
     app_buffer_create(&app, &work.source, work.result.size,
                       VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_DEVICE);
