@@ -89,24 +89,37 @@ static struct leaf *grow_leaf(struct leaf *leaf, uint32_t capacity)
     return larger;
 }
 
+/* Makes room in the list for so many leaves. */
+static bool reserve_leaves(struct lap_interval *set, uint32_t count)
+{
+    leaves_t *leaves = set->leaves, *more;
+    uint32_t capacity = leaves ? leaves->capacity : 0;
+    if (count <= capacity)
+        return true;
+    if (count > UINT32_MAX / 4)
+        return false;
+    if (capacity == 0)
+        capacity = 1;
+    while (capacity < count)
+        capacity *= 2;
+    more = realloc(leaves, sizeof(*leaves) + (size_t)capacity * sizeof(leaves->at[0]));
+    if (!more)
+        return false;
+    if (!leaves)
+        *more = (leaves_t){0};
+    more->capacity = capacity;
+    set->leaves = more;
+    return true;
+}
+
 /* Puts an empty leaf into the list. */
 static bool insert_leaf(struct lap_interval *set, uint32_t at, uint32_t ranges)
 {
-    leaves_t *leaves = set->leaves;
+    leaves_t *leaves;
     struct leaf *leaf;
-    if (!leaves || leaves->count == leaves->capacity) {
-        uint32_t capacity = leaves ? leaves->capacity * 2 : 1;
-        leaves_t *more;
-        if (capacity > UINT32_MAX / 2)
-            return false;
-        more = realloc(leaves, sizeof(*leaves) + (size_t)capacity * sizeof(leaves->at[0]));
-        if (!more)
-            return false;
-        if (!leaves)
-            *more = (leaves_t){0};
-        more->capacity = capacity;
-        set->leaves = leaves = more;
-    }
+    if (!reserve_leaves(set, set->leaves ? set->leaves->count + 1 : 1))
+        return false;
+    leaves = set->leaves;
     leaf = leaves->spare;
     leaves->spare = NULL;
     if (!leaf)
@@ -377,6 +390,217 @@ bool lap_interval_remove(struct lap_interval *set, uint64_t begin, uint64_t end)
     return true;
 }
 
+/* ---- many at once ---- */
+
+#define FEW      8u                                /* one by one is as fast */
+#define AT_ONCE  512u                              /* spans */
+#define MOST_OLD (4 * AT_ONCE + 2 * LEAF)          /* ranges that are written anew for these */
+#define MOST_NEW ((MOST_OLD + AT_ONCE) / LEAF + 1) /* leaves */
+
+/* Leaves [first, end) of a set, which the new ones replace. */
+struct rewrite {
+    struct lap_interval *set;
+    uint32_t first, end;
+    uint32_t old_ranges, ranges, leaf_count;
+    uint32_t most; /* ranges */
+    struct leaf *leaves[MOST_NEW];
+};
+
+static inline struct range span_at(const struct lap_spans *spans, size_t i)
+{
+    const struct lap_span *span = &spans->at[i];
+    return (struct range){(span->begin > spans->begin ? span->begin : spans->begin) + spans->shift,
+                          (span->end < spans->end ? span->end : spans->end) + spans->shift};
+}
+
+/* The leaves with ranges that overlap or touch [begin, end), and those next to them that are not full. False: these are
+ * so many ranges that the spans are better added or removed one by one. */
+static bool begin_rewrite(struct rewrite *rewrite, struct lap_interval *set, uint64_t begin, uint64_t end,
+                          uint32_t spans)
+{
+    const leaves_t *leaves = set->leaves;
+    const uint32_t leaf_count = leaves ? leaves->count : 0;
+    *rewrite = (struct rewrite){.set = set};
+    if (leaf_count)
+        rewrite->first = find_leaf(leaves, begin ? begin - 1 : 0);
+    if (rewrite->first && leaves->at[rewrite->first - 1]->count < LEAF)
+        rewrite->first--;
+    for (rewrite->end = rewrite->first; rewrite->end < leaf_count; rewrite->end++) {
+        const struct leaf *leaf = leaves->at[rewrite->end];
+        if (leaf->ranges[0].begin > end && leaf->count >= LEAF / 2)
+            break;
+        rewrite->old_ranges += leaf->count;
+        if (rewrite->old_ranges > 4 * spans + 2 * LEAF)
+            return false;
+        if (leaf->ranges[0].begin > end) {
+            rewrite->end++;
+            break;
+        }
+    }
+    rewrite->most = rewrite->old_ranges + spans;
+    return true;
+}
+
+static struct leaf *next_leaf(struct rewrite *rewrite)
+{
+    uint32_t capacity = 4, left = rewrite->most - rewrite->ranges;
+    struct leaf *leaf;
+    while (capacity < LEAF && capacity < left)
+        capacity *= 2;
+    leaf = grow_leaf(NULL, capacity);
+    if (leaf)
+        rewrite->leaves[rewrite->leaf_count++] = leaf;
+    return leaf;
+}
+
+static inline bool append(struct rewrite *rewrite, struct range range)
+{
+    struct leaf *leaf = rewrite->leaf_count ? rewrite->leaves[rewrite->leaf_count - 1] : NULL;
+    if ((!leaf || leaf->count == leaf->capacity) && !(leaf = next_leaf(rewrite)))
+        return false;
+    leaf->ranges[leaf->count++] = range;
+    rewrite->ranges++;
+    return true;
+}
+
+/* Puts the new leaves in the place of the old ones; with `good` false, or without memory, drops them. */
+static bool end_rewrite(struct rewrite *rewrite, bool good)
+{
+    struct lap_interval *set = rewrite->set;
+    uint32_t count = set->leaves ? set->leaves->count : 0, behind = count - rewrite->end;
+    leaves_t *leaves;
+    count = rewrite->first + rewrite->leaf_count + behind;
+    if (!good || !reserve_leaves(set, count)) {
+        for (uint32_t i = 0; i < rewrite->leaf_count; i++)
+            free(rewrite->leaves[i]);
+        return false;
+    }
+    leaves = set->leaves;
+    if (!leaves) /* nothing in, nothing out */
+        return true;
+    for (uint32_t i = rewrite->first; i < rewrite->end; i++)
+        keep_or_free(leaves, leaves->at[i]);
+    memmove(&leaves->at[rewrite->first + rewrite->leaf_count], &leaves->at[rewrite->end],
+            behind * sizeof(leaves->at[0]));
+    memcpy(&leaves->at[rewrite->first], rewrite->leaves, rewrite->leaf_count * sizeof(leaves->at[0]));
+    leaves->count = count;
+    set->count += rewrite->ranges - rewrite->old_ranges;
+    if (!set->count)
+        lap_interval_clear(set);
+    return true;
+}
+
+/* Goes through the old ranges. */
+static inline const struct range *next_range(const struct rewrite *rewrite, struct place *place)
+{
+    const leaves_t *leaves = rewrite->set->leaves;
+    if (place->leaf == rewrite->end)
+        return NULL;
+    if (place->index == leaves->at[place->leaf]->count) {
+        if (++place->leaf == rewrite->end)
+            return NULL;
+        place->index = 0;
+    }
+    return &leaves->at[place->leaf]->ranges[place->index++];
+}
+
+static bool merge_in(struct rewrite *rewrite, const struct lap_spans *spans)
+{
+    struct place place = {rewrite->first, 0};
+    const struct range *old = next_range(rewrite, &place);
+    size_t i = 0;
+    while (old || i < spans->count) {
+        struct range range, span;
+        if (i == spans->count || (old && old->begin < span_at(spans, i).begin)) {
+            range = *old;
+            old = next_range(rewrite, &place);
+        } else {
+            range = span_at(spans, i++);
+        }
+        for (;;) { /* what touches it */
+            if (old && old->begin <= range.end) {
+                range.end = old->end > range.end ? old->end : range.end;
+                old = next_range(rewrite, &place);
+            } else if (i < spans->count && (span = span_at(spans, i)).begin <= range.end) {
+                range.end = span.end > range.end ? span.end : range.end;
+                i++;
+            } else {
+                break;
+            }
+        }
+        if (!append(rewrite, range))
+            return false;
+    }
+    return true;
+}
+
+static bool take_out(struct rewrite *rewrite, const struct lap_spans *spans)
+{
+    struct place place = {rewrite->first, 0};
+    const struct range *old;
+    size_t i = 0;
+    while ((old = next_range(rewrite, &place))) {
+        uint64_t at = old->begin;
+        while (i < spans->count && span_at(spans, i).end <= at)
+            i++;
+        while (i < spans->count && at < old->end) {
+            const struct range span = span_at(spans, i);
+            if (span.begin >= old->end)
+                break;
+            if (span.begin > at && !append(rewrite, (struct range){at, span.begin}))
+                return false;
+            at = span.end;
+            if (at < old->end)
+                i++;
+        }
+        if (at < old->end && !append(rewrite, (struct range){at, old->end}))
+            return false;
+    }
+    return true;
+}
+
+static bool one_by_one(struct lap_interval *set, const struct lap_spans *spans,
+                       bool (*change)(struct lap_interval *set, uint64_t begin, uint64_t end))
+{
+    bool good = true;
+    for (size_t i = 0; i < spans->count && good; i++)
+        good = change(set, span_at(spans, i).begin, span_at(spans, i).end);
+    return good;
+}
+
+static bool change_all(struct lap_interval *set, const struct lap_spans *spans,
+                       bool (*write)(struct rewrite *rewrite, const struct lap_spans *spans),
+                       bool (*change)(struct lap_interval *set, uint64_t begin, uint64_t end))
+{
+    struct lap_spans some = *spans;
+    for (size_t left = spans->count; left; left -= some.count, some.at += some.count) {
+        struct rewrite rewrite;
+        some.count = left < AT_ONCE ? left : AT_ONCE;
+        if (some.count >= FEW &&
+            begin_rewrite(&rewrite, set, span_at(&some, 0).begin, span_at(&some, some.count - 1).end,
+                          (uint32_t)some.count) &&
+            end_rewrite(&rewrite, write(&rewrite, &some)))
+            continue;
+        if (!one_by_one(set, &some, change))
+            return false;
+    }
+    return true;
+}
+
+bool lap_interval_add_all(struct lap_interval *set, const struct lap_spans *spans)
+{
+    return change_all(set, spans, merge_in, lap_interval_add);
+}
+
+bool lap_interval_remove_all(struct lap_interval *set, const struct lap_spans *spans)
+{
+    return !spans->count ||
+           !lap_interval_intersects(set, span_at(spans, 0).begin, span_at(spans, spans->count - 1).end) ||
+           change_all(set, spans, take_out, lap_interval_remove);
+}
+
+/* ---- questions ---- */
+
 bool lap_interval_next(const struct lap_interval *set, uint64_t from, uint64_t *out_begin, uint64_t *out_end)
 {
     struct place place;
@@ -386,17 +610,6 @@ bool lap_interval_next(const struct lap_interval *set, uint64_t from, uint64_t *
     range = range_at(set->leaves, place);
     *out_begin = range->begin;
     *out_end = range->end;
-    return true;
-}
-
-bool lap_interval_first_in(const struct lap_interval *set, uint64_t begin, uint64_t end, uint64_t *out_begin,
-                           uint64_t *out_end)
-{
-    uint64_t found_begin, found_end;
-    if (begin >= end || !lap_interval_next(set, begin, &found_begin, &found_end) || found_begin >= end)
-        return false;
-    *out_begin = found_begin > begin ? found_begin : begin;
-    *out_end = found_end < end ? found_end : end;
     return true;
 }
 
@@ -418,10 +631,4 @@ bool lap_interval_first_hole(const struct lap_interval *set, uint64_t begin, uin
         begin = found_end;
     }
     return false;
-}
-
-bool lap_interval_intersects(const struct lap_interval *set, uint64_t begin, uint64_t end)
-{
-    uint64_t found_begin, found_end;
-    return begin < end && lap_interval_next(set, begin, &found_begin, &found_end) && found_begin < end;
 }

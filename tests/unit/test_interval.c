@@ -149,7 +149,7 @@ UNIT_TEST(a_million_ranges_are_held)
     enum { COUNT = 1000000 };
     struct lap_interval set = {0};
     double start = seconds();
-    uint64_t begin, end;
+    uint64_t begin = 0, end = 0;
     for (uint64_t i = 0; i < COUNT; i++) {
         uint64_t slot = i * 611953 % COUNT; /* coprime: every slot once */
         if (!lap_interval_add(&set, slot * 10, slot * 10 + 5)) {
@@ -207,6 +207,62 @@ UNIT_TEST(memory_follows_the_number_of_ranges)
         CHECK(seconds() - start < 60);
         lap_interval_finish(&set);
     }
+}
+
+/* Ascending ranges with gaps below `gap`. Returns where they end. */
+static uint64_t random_spans(struct lap_span *spans, size_t count, uint64_t at, uint64_t gap)
+{
+    for (size_t i = 0; i < count; i++) {
+        spans[i].begin = at + random_below(gap);
+        spans[i].end = at = spans[i].begin + 1 + random_below(6);
+    }
+    return at;
+}
+
+static void check_same(const struct lap_interval *a, const struct lap_interval *b)
+{
+    uint64_t begin = 0, end = 0, other_begin = 0, other_end = 0;
+    CHECK_EQ_U64(a->count, b->count);
+    while (lap_interval_next(a, end, &begin, &end) && !unit_failed) {
+        CHECK(lap_interval_next(b, other_end, &other_begin, &other_end));
+        CHECK(begin == other_begin && end == other_end);
+    }
+    CHECK(!lap_interval_next(b, other_end, &other_begin, &other_end));
+}
+
+/* Dense and sparse ones, in sets with fewer and many more ranges, of which the first and the last are cut. */
+UNIT_TEST(many_changes_at_once_are_the_same_one_by_one)
+{
+    enum { MOST = 1500 };
+    static struct lap_span at[MOST];
+    struct lap_interval set = {0}, model = {0};
+    for (unsigned step = 0; step < 12000 && !unit_failed; step++) {
+        struct lap_spans spans = {at, 1 + random_below(step % 5 ? 40 : MOST), 0, UINT64_MAX, 0};
+        uint64_t end = random_spans(at, spans.count, random_below(step % 3 ? 30000 : 10), 1 + random_below(12));
+        bool add = random_below(2) != 0, good = true;
+        if (step % 2) {
+            spans.begin = at[0].end - 1;
+            spans.end = at[spans.count - 1].begin + 1;
+        }
+        if (step % 4 > 1 && spans.begin)
+            spans.shift = random_below(2) ? random_below(500) : 0 - random_below(spans.begin);
+        CHECK(add ? lap_interval_add_all(&set, &spans) : lap_interval_remove_all(&set, &spans));
+        for (size_t i = 0; i < spans.count; i++) {
+            uint64_t from = (at[i].begin > spans.begin ? at[i].begin : spans.begin) + spans.shift;
+            uint64_t to = (at[i].end < spans.end ? at[i].end : spans.end) + spans.shift;
+            good &= add ? lap_interval_add(&model, from, to) : lap_interval_remove(&model, from, to);
+        }
+        if (step % 7 == 0) /* whatever leaves there are now */
+            for (unsigned i = 0; i < 5; i++) {
+                uint64_t from = random_below(end), to = from + random_below(50);
+                good &= lap_interval_remove(&set, from, to) && lap_interval_remove(&model, from, to);
+            }
+        CHECK(good);
+        check_same(&set, &model);
+    }
+    CHECK(set.count > 100);
+    lap_interval_finish(&set);
+    lap_interval_finish(&model);
 }
 
 UNIT_MAIN();
