@@ -27,12 +27,22 @@ static inline uint64_t block_differs(const unsigned char *a, const unsigned char
     return differs;
 }
 
+static inline size_t skip_equal_blocks(const unsigned char *a, const unsigned char *b, size_t end, size_t at)
+{
+    while (at + BLOCK <= end && !block_differs(a + at, b + at))
+        at += BLOCK;
+    return at;
+}
+
 static size_t first_difference(const unsigned char *a, const unsigned char *b, size_t bytes, size_t at)
 {
-    while (at + STRIDE <= bytes && memcmp(a + at, b + at, STRIDE) == 0) /* uses the processor's vector instructions */
-        at += STRIDE;
-    while (at + BLOCK <= bytes && !block_differs(a + at, b + at))
-        at += BLOCK;
+    size_t near = at && at + STRIDE <= bytes ? at + STRIDE : at; /* behind a difference the next one is often near */
+    at = skip_equal_blocks(a, b, near, at);
+    if (at == near) {
+        while (at + STRIDE <= bytes && memcmp(a + at, b + at, STRIDE) == 0) /* the processor's vector instructions */
+            at += STRIDE;
+        at = skip_equal_blocks(a, b, bytes, at);
+    }
     for (; at + 8 <= bytes; at += 8) {
         uint64_t differs = load(a + at) ^ load(b + at);
         if (differs)
