@@ -20,17 +20,17 @@ static void take_away(struct lap_mem *mem, struct lap_interval *set, uint64_t be
         lap_memtrack_break(mem->tracker);
 }
 
-void lap_mem_overwritten(struct lap_mem *mem, uint64_t begin, uint64_t end)
+void lap_mem_overwritten(struct lap_mem *mem, const struct lap_spans *spans)
 {
-    take_away(mem, &mem->finished, begin, end);
-    take_away(mem, &mem->stale, begin, end);
-    take_away(mem, &mem->owed, begin, end);
+    if (!lap_interval_remove_all(&mem->finished, spans) || !lap_interval_remove_all(&mem->stale, spans) ||
+        !lap_interval_remove_all(&mem->owed, spans))
+        lap_memtrack_break(mem->tracker);
 }
 
-void lap_mem_left(struct lap_mem *mem, uint64_t begin, uint64_t end)
+void lap_mem_left(struct lap_mem *mem, const struct lap_spans *spans)
 {
-    add(mem, &mem->finished, begin, end);
-    add(mem, &mem->stale, begin, end);
+    if (!lap_interval_add_all(&mem->finished, spans) || !lap_interval_add_all(&mem->stale, spans))
+        lap_memtrack_break(mem->tracker);
 }
 
 void lap_mem_lose(struct lap_mem *mem, uint64_t begin, uint64_t end)

@@ -19,6 +19,32 @@
 
 #define LAP_EMIT_BYTES (1u << 20) /* the most that one call of lap_emit_fn gets */
 
+/* Ranges that are gathered, so that each set is changed once for many of them. */
+struct lap_span_list {
+    size_t count;
+    struct lap_span at[512];
+};
+
+/* False: the list is full, or the range is not behind the others. */
+static inline bool lap_span_list_add(struct lap_span_list *list, uint64_t begin, uint64_t end)
+{
+    if (list->count == sizeof(list->at) / sizeof(list->at[0]) || (list->count && begin < list->at[list->count - 1].end))
+        return false;
+    list->at[list->count++] = (struct lap_span){begin, end};
+    return true;
+}
+
+/* The list's ranges as they are, and one range. */
+static inline struct lap_spans lap_spans_of(const struct lap_span_list *list)
+{
+    return (struct lap_spans){list->at, list->count, 0, UINT64_MAX, 0};
+}
+
+static inline struct lap_spans lap_spans_of_one(const struct lap_span *span)
+{
+    return (struct lap_spans){span, span->begin < span->end, 0, UINT64_MAX, 0};
+}
+
 struct lap_memtrack {
     pthread_mutex_t mutex;
     const struct lap_watch_ops *watch;
@@ -41,6 +67,9 @@ struct lap_memtrack {
     struct lap_collect_stats since;                  /* results of flushes and unmaps since the last collect */
     struct lap_watch_range *asked;                   /* the next ranges for the watch, all at once */
     size_t asked_count, asked_capacity;
+    struct lap_span_list reported;       /* candidates of one memory that are about to be compared */
+    struct lap_span_list wrote;          /* by the host in the memory that is being compared; in no set yet */
+    struct lap_span_list gathered;       /* by a collect, of one memory or object */
     unsigned char *chunk;                /* LAP_EMIT_BYTES for spans that cross shadow pages; NULL until needed */
     unsigned char page[LAP_SHADOW_PAGE]; /* the copy that is compared */
 };
@@ -146,10 +175,10 @@ void lap_mem_host_wrote(struct lap_mem *mem, uint64_t begin, uint64_t end);
 void lap_mem_read(struct lap_mem *mem, uint64_t begin, uint64_t end);
 /* Reads the device's writes since the range was last mapped. */
 void lap_mem_read_device(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* Submitted work will write the range, sometime before it is known to have finished. The range may pass the mapping. */
-void lap_mem_expect_device(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* The device wrote all the bytes that are there now. The range may pass the mapping. */
-void lap_mem_absorb_device(struct lap_mem *mem, uint64_t begin, uint64_t end);
+/* Submitted work will write the ranges, sometime before it is known to have finished. They may pass the mapping. */
+void lap_mem_expect_device(struct lap_mem *mem, const struct lap_spans *spans);
+/* The device wrote all the bytes that are there now. The ranges may pass the mapping. */
+void lap_mem_absorb_device(struct lap_mem *mem, const struct lap_spans *spans);
 /* Bytes that differ from the shadow count as written by the host, also without a report of the watch. */
 void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats);
 
@@ -182,10 +211,10 @@ uint64_t lap_piece_to_view(const struct lap_piece *piece, const struct lap_mem *
 bool lap_mem_may_show(const struct lap_mem *mem, const struct lap_piece *piece);
 
 /* device_leftovers.c: the device's writes for objects that are bound later. */
-/* The range is written again: the device's bytes there are gone. */
-void lap_mem_overwritten(struct lap_mem *mem, uint64_t begin, uint64_t end);
-/* The device has finished with the range, which has not been read yet. */
-void lap_mem_left(struct lap_mem *mem, uint64_t begin, uint64_t end);
+/* The ranges are written again: the device's bytes there are gone. */
+void lap_mem_overwritten(struct lap_mem *mem, const struct lap_spans *spans);
+/* The device has finished with the ranges, which have not been read yet. */
+void lap_mem_left(struct lap_mem *mem, const struct lap_spans *spans);
 /* The shadow of the range goes away. */
 void lap_mem_lose(struct lap_mem *mem, uint64_t begin, uint64_t end);
 /* An object is about to be bound over the range. */
@@ -198,8 +227,9 @@ void lap_mem_becomes_coherent(struct lap_mem *mem);
 void lap_mem_settle_host_view(struct lap_mem *mem, uint64_t begin, uint64_t end);
 
 /* object.c */
-void lap_memobj_add_pending(struct lap_memobj *object, uint64_t begin, uint64_t end);
+void lap_memobj_add_pending(struct lap_memobj *object, const struct lap_spans *spans);
 void lap_memobj_drop_pending(struct lap_memobj *object, uint64_t begin, uint64_t end);
+void lap_memobj_drop_all_pending(struct lap_memobj *object, const struct lap_spans *spans);
 /* Enters a piece that the caller allocated. */
 void lap_piece_set(struct lap_piece *piece, struct lap_memobj *object, uint64_t object_begin,
                    const struct lap_mem *view, struct lap_mem *mem, uint64_t begin, uint64_t bytes);

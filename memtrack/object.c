@@ -57,25 +57,32 @@ static void unlist_pending(struct lap_memobj *object)
         tracker->pending_last = object->pending_previous;
 }
 
-void lap_memobj_add_pending(struct lap_memobj *object, uint64_t begin, uint64_t end)
+void lap_memobj_add_pending(struct lap_memobj *object, const struct lap_spans *spans)
 {
     bool was_empty = lap_interval_empty(&object->pending);
     if (!object->readable)
         return;
-    if (!lap_interval_add(&object->pending, begin, end))
+    if (!lap_interval_add_all(&object->pending, spans))
         lap_memtrack_break(object->tracker);
     if (was_empty && !lap_interval_empty(&object->pending))
         list_pending(object);
 }
 
-void lap_memobj_drop_pending(struct lap_memobj *object, uint64_t begin, uint64_t end)
+void lap_memobj_drop_all_pending(struct lap_memobj *object, const struct lap_spans *spans)
 {
     if (lap_interval_empty(&object->pending))
         return;
-    if (!lap_interval_remove(&object->pending, begin, end))
+    if (!lap_interval_remove_all(&object->pending, spans))
         lap_memtrack_break(object->tracker);
     if (lap_interval_empty(&object->pending))
         unlist_pending(object);
+}
+
+void lap_memobj_drop_pending(struct lap_memobj *object, uint64_t begin, uint64_t end)
+{
+    const struct lap_span span = {begin, end};
+    const struct lap_spans spans = lap_spans_of_one(&span);
+    lap_memobj_drop_all_pending(object, &spans);
 }
 
 /* ---- pieces ---- */
@@ -219,9 +226,12 @@ static void expect_contents(struct lap_memobj *object, uint64_t object_begin, co
     uint64_t from, to, at = part->begin;
     while (lap_interval_first_in(&mem->written, at, part->end, &from, &to)) {
         uint64_t hole_begin, hole_end;
-        for (at = to; lap_interval_first_hole(&mem->device, from, to, &hole_begin, &hole_end); from = hole_end)
-            lap_memobj_add_pending(object, hole_begin - part->begin + object_begin,
-                                   hole_end - part->begin + object_begin);
+        for (at = to; lap_interval_first_hole(&mem->device, from, to, &hole_begin, &hole_end); from = hole_end) {
+            const struct lap_span hole = {hole_begin - part->begin + object_begin,
+                                          hole_end - part->begin + object_begin};
+            const struct lap_spans spans = lap_spans_of_one(&hole);
+            lap_memobj_add_pending(object, &spans);
+        }
     }
 }
 

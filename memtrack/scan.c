@@ -7,51 +7,92 @@
 #include "memtrack/diff.h"
 #include "memtrack/memtrack_internal.h"
 
-struct span {
-    uint64_t begin, end;
-};
+/* The ranges as they lie in the object of the next piece. Pieces come in the order of their begins, so ranges before
+ * one lie before all later ones. */
+static struct lap_spans next_piece(struct lap_spans *spans, const struct lap_tree_node *node)
+{
+    struct lap_spans part;
+    for (; spans->count && spans->at->end <= node->begin; spans->count--)
+        spans->at++;
+    part = (struct lap_spans){spans->at, 0, node->begin, node->end, 0};
+    part.shift = LAP_PIECE_OF_MEM(node)->in_object.begin - node->begin; /* wraps, and wraps back */
+    while (part.count < spans->count && part.at[part.count].begin < node->end)
+        part.count++;
+    return part;
+}
 
 static void piece_add(void *context, struct lap_tree_node *node)
 {
-    const struct span *span = context;
-    struct lap_piece *piece = LAP_PIECE_OF_MEM(node);
-    uint64_t begin = span->begin > node->begin ? span->begin : node->begin;
-    uint64_t end = span->end < node->end ? span->end : node->end;
-    uint64_t to_object = piece->in_object.begin - node->begin; /* wraps, and wraps back */
-    lap_memobj_add_pending(piece->object, begin + to_object, end + to_object);
+    const struct lap_spans part = next_piece(context, node);
+    lap_memobj_add_pending(LAP_PIECE_OF_MEM(node)->object, &part);
 }
 
 static void piece_drop(void *context, struct lap_tree_node *node)
 {
-    const struct span *span = context;
-    struct lap_piece *piece = LAP_PIECE_OF_MEM(node);
-    uint64_t begin = span->begin > node->begin ? span->begin : node->begin;
-    uint64_t end = span->end < node->end ? span->end : node->end;
-    uint64_t to_object = piece->in_object.begin - node->begin;
-    lap_memobj_drop_pending(piece->object, begin + to_object, end + to_object);
+    const struct lap_spans part = next_piece(context, node);
+    lap_memobj_drop_all_pending(LAP_PIECE_OF_MEM(node)->object, &part);
+}
+
+/* Calls visit for the pieces in these ranges. One look at the tree is enough for ranges that lie close together in the
+ * same piece. */
+static void visit_pieces(struct lap_mem *mem, const struct lap_spans *spans,
+                         void (*visit)(void *spans, struct lap_tree_node *node))
+{
+    const struct lap_span *span = spans->at, *end = span + spans->count;
+    while (span < end) {
+        const struct lap_tree_node *node = lap_tree_first(mem->pieces, span->begin, span->end);
+        struct lap_spans run = {span, 1, 0, UINT64_MAX, 0};
+        for (span++; node && span < end && span->end <= node->end && span->begin - span[-1].end < LAP_SHADOW_PAGE;
+             span++)
+            run.count++;
+        if (node)
+            lap_tree_visit(mem->pieces, run.at->begin, span[-1].end, visit, &run);
+    }
+}
+
+static void host_wrote(struct lap_mem *mem, const struct lap_spans *spans)
+{
+    if (!lap_interval_add_all(&mem->written, spans) || !lap_interval_remove_all(&mem->device, spans) ||
+        !lap_interval_remove_all(&mem->unread, spans))
+        lap_memtrack_break(mem->tracker);
+    lap_mem_overwritten(mem, spans);
+    visit_pieces(mem, spans, piece_add);
 }
 
 void lap_mem_host_wrote(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
-    struct span span = {begin, end};
-    if (begin >= end)
-        return;
-    if (!lap_interval_add(&mem->written, begin, end) || !lap_interval_remove(&mem->device, begin, end) ||
-        !lap_interval_remove(&mem->unread, begin, end))
-        lap_memtrack_break(mem->tracker);
-    lap_mem_overwritten(mem, begin, end);
-    lap_tree_visit(mem->pieces, begin, end, piece_add, &span);
+    const struct lap_span span = {begin, end};
+    const struct lap_spans spans = lap_spans_of_one(&span);
+    host_wrote(mem, &spans);
 }
 
-static void device_wrote(struct lap_mem *mem, struct span span)
+/* Enters the host's writes that a comparison has found. */
+static void enter_wrote(struct lap_mem *mem)
 {
-    if (lap_interval_intersects(&mem->written, span.begin, span.end)) { /* pending is part of it */
-        if (!lap_interval_remove(&mem->written, span.begin, span.end))
-            lap_memtrack_break(mem->tracker);
-        lap_tree_visit(mem->pieces, span.begin, span.end, piece_drop, &span);
-    }
-    if (!lap_interval_add(&mem->device, span.begin, span.end))
+    struct lap_span_list *wrote = &mem->tracker->wrote;
+    const struct lap_spans spans = lap_spans_of(wrote);
+    if (!wrote->count)
+        return;
+    host_wrote(mem, &spans);
+    wrote->count = 0;
+}
+
+static void add_wrote(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    if (lap_span_list_add(&mem->tracker->wrote, begin, end))
+        return;
+    enter_wrote(mem);
+    lap_span_list_add(&mem->tracker->wrote, begin, end);
+}
+
+/* W and P lose the ranges. */
+static void lose_host_writes(struct lap_mem *mem, const struct lap_spans *spans)
+{
+    if (!lap_interval_intersects(&mem->written, spans->at[0].begin, spans->at[spans->count - 1].end))
+        return;
+    if (!lap_interval_remove_all(&mem->written, spans))
         lap_memtrack_break(mem->tracker);
+    visit_pieces(mem, spans, piece_drop); /* pending is part of what was written */
 }
 
 static inline const unsigned char *live_bytes(const struct lap_mem *mem, uint64_t offset)
@@ -79,7 +120,7 @@ static inline bool is_known(const struct lap_mem *mem, uint64_t offset, size_t b
 /* Joins spans that come in ascending order. */
 struct joiner {
     struct lap_mem *mem;
-    struct span span; /* empty: none yet */
+    struct lap_span span; /* empty: none yet */
     struct lap_collect_stats *stats;
 };
 
@@ -87,14 +128,14 @@ static void joiner_flush(struct joiner *joiner)
 {
     if (joiner->span.begin == joiner->span.end)
         return;
-    lap_mem_host_wrote(joiner->mem, joiner->span.begin, joiner->span.end);
+    add_wrote(joiner->mem, joiner->span.begin, joiner->span.end);
     joiner->stats->changed_bytes += joiner->span.end - joiner->span.begin;
     joiner->span.begin = joiner->span.end = 0;
 }
 
 static void joiner_add(struct joiner *joiner, uint64_t begin, uint64_t end)
 {
-    struct span *span = &joiner->span;
+    struct lap_span *span = &joiner->span;
     /* The gap becomes part of an update. It must not have bytes that the device owns: the replay's device may have
      * written them already, where ours has yet to. */
     if (span->begin != span->end && begin - span->end < joiner->mem->tracker->gap_bytes &&
@@ -103,7 +144,7 @@ static void joiner_add(struct joiner *joiner, uint64_t begin, uint64_t end)
         return;
     }
     joiner_flush(joiner);
-    *span = (struct span){begin, end};
+    *span = (struct lap_span){begin, end};
 }
 
 /* Bytes that the device wrote, that were not read since, in a page that the host wrote: any of them may be the host's,
@@ -138,7 +179,9 @@ static void take_changes(struct joiner *joiner, uint64_t begin, size_t bytes, un
     memcpy(known, copy, bytes);
 }
 
-void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
+/* The changes enter the sets with enter_wrote. Until then only the ranges that were found, which are not compared
+ * again, have another state than the sets say. */
+static void compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
 {
     struct lap_memtrack *tracker = mem->tracker;
     struct joiner joiner = {.mem = mem, .stats = stats};
@@ -166,6 +209,12 @@ void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct l
     joiner_flush(&joiner);
 }
 
+void lap_mem_compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
+{
+    compare(mem, begin, end, stats);
+    enter_wrote(mem);
+}
+
 /* Compares bytes that no submitted work is writing now. The rest stay candidates: they are compared when the work has
  * finished. */
 static void compare_idle(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
@@ -173,13 +222,13 @@ static void compare_idle(struct lap_mem *mem, uint64_t begin, uint64_t end, stru
     uint64_t from, to;
     while (lap_interval_first_in(&mem->busy, begin, end, &from, &to)) {
         if (begin < from)
-            lap_mem_compare(mem, begin, from, stats);
+            compare(mem, begin, from, stats);
         if (!lap_interval_add(&mem->candidates, from, to))
             lap_memtrack_break(mem->tracker);
         begin = to;
     }
     if (begin < end)
-        lap_mem_compare(mem, begin, end, stats);
+        compare(mem, begin, end, stats);
 }
 
 /* ---- reports of the watch ---- */
@@ -211,22 +260,30 @@ static bool next_candidate(struct lap_mem *mem, uint64_t *begin, uint64_t end, u
     return false;
 }
 
-static void compare_candidates(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
+static void compare_reported(struct lap_mem *mem, struct lap_collect_stats *stats)
 {
-    uint64_t from, to;
-    while (next_candidate(mem, &begin, end, &from, &to))
-        compare_idle(mem, from, to, stats);
+    struct lap_span_list *reported = &mem->tracker->reported;
+    const struct lap_spans spans = lap_spans_of(reported);
+    if (!lap_interval_remove_all(&mem->candidates, &spans))
+        lap_memtrack_break(mem->tracker);
+    for (size_t i = 0; i < reported->count; i++)
+        compare_idle(mem, reported->at[i].begin, reported->at[i].end, stats);
+    reported->count = 0;
 }
 
-void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
+/* Gathers them, and compares them when they are many. */
+static void find_reported(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
 {
-    if (begin >= end)
-        return;
-    if (mem->watch->exact) {
-        lap_mem_take(mem, begin, end);
-        compare_candidates(mem, begin, end, stats);
-        return;
-    }
+    uint64_t from, to;
+    for (; lap_interval_first_in(&mem->candidates, begin, end, &from, &to); begin = to)
+        if (!lap_span_list_add(&mem->tracker->reported, from, to)) {
+            compare_reported(mem, stats);
+            lap_span_list_add(&mem->tracker->reported, from, to);
+        }
+}
+
+static void scan_all(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
+{
     /* Candidates were busy last time; all of the range is compared now. */
     if (!lap_interval_remove(&mem->candidates, begin, end))
         lap_memtrack_break(mem->tracker);
@@ -238,6 +295,20 @@ void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_
     mem->compare_left -= end - begin < mem->compare_left ? end - begin : mem->compare_left;
     if (mem->compare_left == 0) /* it lives, and is looked at again and again */
         lap_mem_watch_chosen(mem);
+}
+
+void lap_mem_scan(struct lap_mem *mem, uint64_t begin, uint64_t end, struct lap_collect_stats *stats)
+{
+    if (begin >= end)
+        return;
+    if (mem->watch->exact) {
+        lap_mem_take(mem, begin, end);
+        find_reported(mem, begin, end, stats);
+        compare_reported(mem, stats);
+    } else {
+        scan_all(mem, begin, end, stats);
+    }
+    enter_wrote(mem);
 }
 
 /* A second range costs one more system call; asking for the gap between two ranges costs one or two nanoseconds a
@@ -290,24 +361,32 @@ void lap_memtrack_take_asked(struct lap_memtrack *tracker)
 void lap_mem_scan_todo(struct lap_mem *mem, struct lap_collect_stats *stats)
 {
     uint64_t begin, end, from = 0;
-    while (lap_interval_next(&mem->todo, from, &begin, &end)) {
+    for (; lap_interval_next(&mem->todo, from, &begin, &end); from = end) {
         if (mem->watch->exact)
-            compare_candidates(mem, begin, end, stats);
+            find_reported(mem, begin, end, stats);
         else
-            lap_mem_scan(mem, begin, end, stats);
-        from = end;
+            scan_all(mem, begin, end, stats);
     }
+    compare_reported(mem, stats);
+    enter_wrote(mem);
     lap_interval_clear(&mem->todo);
 }
 
 /* ---- writes that are not the host's ---- */
 
 /* Without coherence only an invalidate shows the device's writes. */
+static void were_read(struct lap_mem *mem, const struct lap_spans *spans)
+{
+    if (!lap_interval_remove_all(&mem->unread, spans) ||
+        (mem->flags & LAP_MEM_HOST_COHERENT && !lap_interval_remove_all(&mem->stale, spans)))
+        lap_memtrack_break(mem->tracker);
+}
+
 static void was_read(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
-    if (!lap_interval_remove(&mem->unread, begin, end) ||
-        (mem->flags & LAP_MEM_HOST_COHERENT && !lap_interval_remove(&mem->stale, begin, end)))
-        lap_memtrack_break(mem->tracker);
+    const struct lap_span span = {begin, end};
+    const struct lap_spans spans = lap_spans_of_one(&span);
+    were_read(mem, &spans);
 }
 
 /* Copies the mapping to the shadow. */
@@ -328,9 +407,13 @@ static void copy_to_shadow(struct lap_mem *mem, uint64_t begin, size_t bytes)
 /* Bytes of W have changed, and the shadow is about to be a copy of the mapping. */
 static void device_changed(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
-    device_wrote(mem, (struct span){begin, end});
-    lap_mem_left(mem, begin, end);
-    was_read(mem, begin, end);
+    const struct lap_span span = {begin, end};
+    const struct lap_spans spans = lap_spans_of_one(&span);
+    lose_host_writes(mem, &spans);
+    if (!lap_interval_add(&mem->device, begin, end))
+        lap_memtrack_break(mem->tracker);
+    lap_mem_left(mem, &spans);
+    were_read(mem, &spans);
 }
 
 void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end)
@@ -368,15 +451,20 @@ void lap_mem_baseline_written(struct lap_mem *mem, uint64_t begin, uint64_t end)
         lap_mem_baseline(mem, from, to);
 }
 
-void lap_mem_read(struct lap_mem *mem, uint64_t begin, uint64_t end)
+static void read_bytes(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
-    was_read(mem, begin, end);
     while (begin < end && mem->tracker->failed == LAP_OK) {
         size_t bytes = part_of_page(begin, end);
         if (!is_known(mem, begin, bytes))
             copy_to_shadow(mem, begin, bytes);
         begin += bytes;
     }
+}
+
+void lap_mem_read(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    was_read(mem, begin, end);
+    read_bytes(mem, begin, end);
 }
 
 void lap_mem_read_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
@@ -390,28 +478,44 @@ void lap_mem_read_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
     }
 }
 
-void lap_mem_expect_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
+static bool lie_in_mapping(const struct lap_mem *mem, const struct lap_spans *spans)
+{
+    return mem->mapped && spans->at[0].begin >= mem->map_begin && spans->at[spans->count - 1].end <= mem->map_end;
+}
+
+static void expect_unread(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
     uint64_t before = mem->mapped && mem->map_begin < end ? mem->map_begin : end;
     uint64_t after = mem->mapped && mem->map_end > begin ? mem->map_end : begin;
-    if (!lap_interval_add(&mem->device, begin, end) || !lap_interval_add(&mem->unread, begin, before) ||
-        !lap_interval_add(&mem->unread, after, end))
+    if (!lap_interval_add(&mem->unread, begin, before) || !lap_interval_add(&mem->unread, after, end))
         lap_memtrack_break(mem->tracker);
-    lap_mem_overwritten(mem, begin, end);
 }
 
-void lap_mem_absorb_device(struct lap_mem *mem, uint64_t begin, uint64_t end)
+void lap_mem_expect_device(struct lap_mem *mem, const struct lap_spans *spans)
 {
-    if (begin >= end)
-        return;
-    device_wrote(mem, (struct span){begin, end});
-    lap_mem_expect_device(mem, begin, end);
-    lap_mem_left(mem, begin, end);
+    if (!lap_interval_add_all(&mem->device, spans))
+        lap_memtrack_break(mem->tracker);
+    for (size_t i = 0; !lie_in_mapping(mem, spans) && i < spans->count; i++)
+        expect_unread(mem, spans->at[i].begin, spans->at[i].end);
+    lap_mem_overwritten(mem, spans);
+}
+
+void lap_mem_absorb_device(struct lap_mem *mem, const struct lap_spans *spans)
+{
+    lose_host_writes(mem, spans);
+    lap_mem_expect_device(mem, spans);
+    lap_mem_left(mem, spans);
     if (!mem->mapped) /* the shadow is behind, and is never sent: nothing in it is pending. The next map reads it. */
         return;
-    if (begin < mem->map_begin)
-        begin = mem->map_begin;
-    if (end > mem->map_end)
-        end = mem->map_end;
-    lap_mem_read(mem, begin, end);
+    if (lie_in_mapping(mem, spans)) {
+        were_read(mem, spans);
+        for (size_t i = 0; i < spans->count; i++)
+            read_bytes(mem, spans->at[i].begin, spans->at[i].end);
+        return;
+    }
+    for (size_t i = 0; i < spans->count; i++) {
+        const struct lap_span *span = &spans->at[i];
+        lap_mem_read(mem, span->begin > mem->map_begin ? span->begin : mem->map_begin,
+                     span->end < mem->map_end ? span->end : mem->map_end);
+    }
 }

@@ -333,6 +333,54 @@ RULE(pending_outside_the_touched_range_waits)
     end();
 }
 
+/* Whatever changed between two ranges may be a store of the device that nobody announced. */
+RULE(bytes_between_reads_wait_where_work_may_write)
+{
+    struct lap_touched touched;
+    struct lap_memobj *object;
+    begin();
+    object = object_at(0, 0, MEM);
+    map(0, MEM);
+    lap_touched_init(&touched);
+    CHECK(lap_touched_add(&touched, object, 0, 16, false) && lap_touched_add(&touched, object, 512, 16, false));
+    store[4] = store[100] = store[520] = 1;
+    CHECK_EQ_INT(collect(&touched), LAP_OK);
+    CHECK_EQ_U64(copies[0].received, 2);
+    CHECK(copies[0].bytes[4] == 1 && copies[0].bytes[520] == 1);
+    collect_range(object, 100, 1, false);
+    CHECK_EQ_U64(copies[0].received, 3);
+    lap_touched_finish(&touched);
+    end();
+}
+
+/* More than one batch of them, in bytes that several objects have. */
+RULE(thousands_of_small_stores_reach_every_object_there)
+{
+    struct lap_touched touched;
+    struct lap_memobj *objects[3];
+    begin();
+    objects[0] = object_at(0, 0, MEM);
+    objects[1] = object_at(1, 4096 + 8, 30000);
+    objects[2] = object_at(2, 20000, MEM - 20000);
+    map(0, MEM);
+    lap_touched_init(&touched);
+    for (unsigned round = 1; round < 4; round++) {
+        for (unsigned i = 0; i < MEM; i += 36)
+            memset(store + i, (int)round, 3);
+        for (unsigned i = 0; round < 3 && i < MEM; i += 36)
+            CHECK(lap_touched_add(&touched, objects[0], i, 3, round == 2));
+        CHECK_EQ_INT(collect(round < 3 ? &touched : NULL), LAP_OK);
+        CHECK_EQ_INT(memcmp(copies[0].bytes, store, MEM), 0);
+        if (round == 2)
+            lap_memtrack_device_wrote(tracker, &touched);
+        lap_touched_reset(&touched);
+    }
+    CHECK_EQ_INT(memcmp(copies[1].bytes, store + 4096 + 8, 30000), 0);
+    CHECK_EQ_INT(memcmp(copies[2].bytes, store + 20000, MEM - 20000), 0);
+    lap_touched_finish(&touched);
+    end();
+}
+
 RULE(no_byte_is_scanned_twice_in_one_collect)
 {
     begin();

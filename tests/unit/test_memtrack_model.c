@@ -259,6 +259,16 @@ static void scan_under_images(const struct lap_touched *touched)
     }
 }
 
+/* A collect may look at what lies between two reads, too. Nobody but the host stores there unannounced. */
+static void scan_as_the_tracker_did(void)
+{
+    for (struct model_mem *mem = mems; mem < mems + MEMS; mem++)
+        for (uint32_t i = 0; mem->mem && mem->window && i < MEM_BYTES; i++)
+            if (*byte_at(mem, i) != mem->known[i] && lap_interval_intersects(&mem->mem->written, i, i + 1) &&
+                lap_shadow_page(&mem->mem->shadow, i / LAP_SHADOW_PAGE)[i % LAP_SHADOW_PAGE] == *byte_at(mem, i))
+                host_scan(mem, i, i + 1);
+}
+
 static void run_on_replay(const struct lap_touched *touched)
 {
     for (size_t r = 0; r < touched->count; r++) {
@@ -588,20 +598,22 @@ static void op_submit(void)
     struct lap_touched touched;
     struct lap_collect_stats stats;
     enum lap_status status;
-    bool writes = false, waits;
+    bool writes = false, waits, scattered = random_below(12) == 0;
     if (job_count == JOBS && !finish_job())
         finish_all_jobs();
     lap_touched_init(&touched);
     touched.everything = random_below(6) == 0;
     waits = !touched.everything && random_below(3) == 0;
-    for (unsigned ranges = random_below(6); ranges; ranges--) {
+    for (unsigned ranges = scattered ? 48 : random_below(6); ranges; ranges--) {
         struct model_object *object = &objects[random_below(OBJECTS)];
         uint32_t from, bytes;
         bool written = random_below(3) == 0;
         if (!object->object)
             continue;
-        from = random_below(2) ? 0 : random_below(object->bytes);
-        bytes = random_below(2) ? object->bytes - from : 1 + random_below(object->bytes - from);
+        from = !scattered && random_below(2) ? 0 : random_below(object->bytes);
+        bytes = !scattered && random_below(2) ? object->bytes - from : 1 + random_below(object->bytes - from);
+        if (scattered && bytes > 5)
+            bytes = 5;
         if (!object->readable && bytes > 100) /* the model's search below is a slow one */
             bytes = 100;
         if (written && (object->only_read || (!waits && !device_may_write(object, from, from + bytes))))
@@ -622,6 +634,7 @@ static void op_submit(void)
     emit_budget = random_below(50) ? UINT32_MAX : random_below(4);
     status = lap_memtrack_collect(tracker, &touched, receive, NULL, NULL, &stats);
     CHECK(status == LAP_OK || (status == LAP_ERROR_IO && emit_budget == 0));
+    scan_as_the_tracker_did();
     if (status != LAP_OK) { /* not submitted; the next one sends the rest */
         lap_touched_finish(&touched);
         return;
