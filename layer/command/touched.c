@@ -443,6 +443,14 @@ void layer_touch_push(struct layer_cmdbuf *cb, VkPipelineBindPoint point, uint32
 
 /* ---- stores ---- */
 
+/* The bindings in which a pushed descriptor may lie. Elements past a binding's end are in the next ones ("consecutive
+ * binding updates"), and nobody knows here where a binding ends. */
+static uint64_t bindings_of(const struct layer_cmdbuf_sets *pushed)
+{
+    uint64_t bit = lap_spirv_bit(pushed->binding);
+    return pushed->element ? -bit : bit;
+}
+
 void layer_touch_stores(struct layer_cmdbuf *cb, struct layer_bound *bound)
 {
     bound->stale = false;
@@ -453,7 +461,7 @@ void layer_touch_stores(struct layer_cmdbuf *cb, struct layer_bound *bound)
         if (bound->access->stores[i] && bound->sets[i] && !pushed)
             cb->sets[bound->sets[i] - 1].written |= bound->access->stores[i];
         for (; pushed; pushed = cb->sets[pushed - 1].previous)
-            cb->sets[pushed - 1].written |= bound->access->stores[i] & lap_spirv_bit(cb->sets[pushed - 1].binding);
+            cb->sets[pushed - 1].written |= bound->access->stores[i] & bindings_of(&cb->sets[pushed - 1]);
     }
 }
 

@@ -5,9 +5,11 @@
  * and by templates, through two pipeline layouts that are alike, in primary and secondary command buffers, which are
  * submitted again, recorded anew, reset with their pool, and freed. With --two by vkCmdPushDescriptorSet2KHR. With
  * --core by Vulkan 1.4's feature, without the extension. With --early the set layouts are gone when descriptors are
- * pushed, which validation layers of the time of Debian 12 take for an error.
+ * pushed, which validation layers of the time of Debian 12 take for an error. With --stores nothing of that, but one
+ * write of two bindings, of which a shader stores to the second.
  */
 #include "common/app.h"
+#include "shaders/move_comp.h"
 #include "shaders/push_gather_comp.h"
 
 #define STRIDE   256u /* enough for every offset alignment */
@@ -47,7 +49,7 @@ struct scene {
     uint32_t expected[8 * LOOKS][RESULTS];
 };
 
-static bool two, early, core;
+static bool two, early, core, stores;
 
 static const uint32_t picture_codes[PICTURES] = {51, 102, 204};
 
@@ -410,7 +412,50 @@ static void play_round(struct scene *scene, VkCommandPool pool, VkCommandBuffer 
     vkFreeCommandBuffers(app->device, pool, 1, &other);
 }
 
+static void store_across(const struct scene *scene)
+{
+    const struct app *app = scene->app;
+    const VkShaderStageFlags stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    const VkDescriptorSetLayoutBinding bindings[] = {{0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, stage, NULL},
+                                                     {1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, stage, NULL}};
+    const VkDescriptorSetLayoutCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                                    .flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR,
+                                                    .bindingCount = COUNT_OF(bindings),
+                                                    .pBindings = bindings};
+    const VkDescriptorBufferInfo buffers[] = {{scene->numbers.buffer, 0, VK_WHOLE_SIZE},
+                                              {scene->results.buffer, 0, VK_WHOLE_SIZE}};
+    const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                        .descriptorCount = COUNT_OF(buffers),
+                                        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                        .pBufferInfo = buffers};
+    const uint32_t moved[] = {0, 3, 5, 2}; /* from, to, factor, more: 1 * 5 + 2 */
+    VkDescriptorSetLayout set;
+    VkPipelineLayout layout;
+    VkCommandBuffer commands;
+    VkPipeline pipeline;
+    uint32_t got;
+
+    CHECK_VK(vkCreateDescriptorSetLayout(app->device, &create, NULL, &set));
+    layout = app_pipeline_layout(app, 1, &set, stage, sizeof moved);
+    pipeline = app_compute_pipeline(app, move_comp, sizeof move_comp, layout);
+    commands = app_begin(app);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    scene->push(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &write);
+    vkCmdPushConstants(commands, layout, stage, 0, sizeof moved, moved);
+    vkCmdDispatch(commands, 1, 1, 1);
+    app_memory_barrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+                       VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    app_run(app, commands);
+    app_buffer_invalidate(app, &scene->results, 0, scene->results.size);
+    memcpy(&got, scene->results.mapped + 12, 4);
+    EXPECT_EQ(app, got, 7);
+    vkDestroyPipeline(app->device, pipeline, NULL);
+    vkDestroyPipelineLayout(app->device, layout, NULL);
+    vkDestroyDescriptorSetLayout(app->device, set, NULL);
+}
+
 static const struct app_option options[] = {
+    {"--stores", "store to the second of two bindings that one write fills, and nothing else", &stores, NULL},
     {"--two", "push by the commands of VK_KHR_maintenance6", &two, NULL},
     {"--core", "push by Vulkan 1.4's feature", &core, NULL},
     {"--early", "destroy the set layout before anything is pushed", &early, NULL},
@@ -437,7 +482,9 @@ int main(int argc, char **argv)
     create.queueFamilyIndex = app.queue_family;
     CHECK_VK(vkCreateCommandPool(app.device, &create, NULL, &pool));
     primary = allocate(&scene, pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
-    for (uint32_t round = 0; round < app.frames; round++)
+    if (stores)
+        store_across(&scene);
+    for (uint32_t round = 0; round < app.frames && !stores; round++)
         play_round(&scene, pool, primary, round);
     vkDestroyCommandPool(app.device, pool, NULL);
     destroy_scene(&scene);

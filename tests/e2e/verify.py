@@ -51,6 +51,13 @@ def buffers_with_their_usage_in_the_chain_are_checked(context: Context) -> None:
 
 
 @case
+def stores_through_a_binding_that_a_push_ran_on_into_are_checked(context: Context) -> None:
+    skip_lacking(context.run([context.app("push"), "--stores"], expect=None))
+    context.capture([context.app("push"), "--stores"])
+    check(check_verified(context.replay()) == 1, "the store is not checked")
+
+
+@case
 def what_the_layer_did_not_see_is_said_beside_a_difference(context: Context) -> None:
     context.capture([context.app("payload")])
     unseen = context.info()["memory_of_two_devices"]
