@@ -5,6 +5,8 @@
 #include "gen_ids.h"
 #include "gen_renamed.h"
 
+#define LATER_BINDINGS 64u /* of pushed sets: lap_spirv_bit tells no more apart */
+
 struct walk {
     const struct bound *bound;
     struct lap_arena *arena;
@@ -56,6 +58,17 @@ static enum lap_status visit_set(const struct walk *w, const struct descriptor_s
     return status;
 }
 
+/* Elements past a binding's end are in the next ones ("consecutive binding updates"). Nobody knows here where a pushed
+ * binding ends, so any later one counts. */
+static bool is_wanted_push(const struct walk *w, uint32_t set, uint32_t binding, uint32_t element)
+{
+    bool wanted = is_wanted(w, set, binding);
+
+    for (uint32_t later = binding + 1; element && !wanted && later < LATER_BINDINGS; later++)
+        wanted = is_wanted(w, set, later);
+    return wanted;
+}
+
 static enum lap_status visit_writes(const struct walk *w, uint32_t set, uint32_t count,
                                     const VkWriteDescriptorSet *writes)
 {
@@ -64,11 +77,11 @@ static enum lap_status visit_writes(const struct walk *w, uint32_t set, uint32_t
     for (uint32_t i = 0; writes && i < count; i++) {
         struct reached r = {.set = set, .binding = writes[i].dstBinding, .pushed = true};
         uint32_t elements = descriptor_count_of_write(&writes[i]);
-        if (!is_wanted(w, set, r.binding))
-            continue;
         r.alone = elements == 1;
         for (uint32_t k = 0; k < elements && status == LAP_OK; k++) {
             r.element = writes[i].dstArrayElement + k;
+            if (!is_wanted_push(w, set, r.binding, r.element))
+                continue;
             descriptor_of_write(&writes[i], k, &r.descriptor);
             status = w->visit(w->user, &r);
         }

@@ -51,10 +51,13 @@ def buffers_with_their_usage_in_the_chain_are_checked(context: Context) -> None:
 
 
 @case
-def stores_through_a_binding_that_a_push_ran_on_into_are_checked(context: Context) -> None:
+def stores_through_a_binding_that_a_push_ran_on_into_are_known(context: Context) -> None:
     skip_lacking(context.run([context.app("push"), "--stores"], expect=None))
     context.capture([context.app("push"), "--stores"])
     check(check_verified(context.replay()) == 1, "the store is not checked")
+    drawn = context.run([context.program("lapilli"), "draws", "--no-header", "out.lapilli"]).out.split("\t")[0]
+    said = context.run([context.program("lapilli"), "memory", "--parts", "--at", drawn, "out.lapilli", "VkBuffer:2"]).out
+    check(f"computed by {drawn} vkCmdDispatch" in said, said)
 
 
 @case
