@@ -201,10 +201,11 @@ static enum lap_status add_set(struct descriptors *d, const VkDescriptorSetAlloc
     uint64_t pool = gen_u64_VkDescriptorPool(info->descriptorPool);
     uint64_t layout_index = gen_u64_VkDescriptorSetLayout(info->pSetLayouts[number]);
     struct layout *layout = lap_map_get(&d->layouts, layout_index);
-    struct descriptor_set *set, *first = lap_map_get(&d->pools, pool);
+    struct descriptor_set *set, *first;
     enum lap_status status;
 
-    end_set(d, index);
+    end_set(d, index); /* in a damaged trace it may live, as the first of its pool */
+    first = lap_map_get(&d->pools, pool);
     if (!index || !layout)
         return LAP_OK;
     set = calloc(1, sizeof *set);
