@@ -378,6 +378,7 @@ enum lap_status lap_memtrack_collect(struct lap_memtrack *tracker, const struct 
     tracker->since = (struct lap_collect_stats){0};
     if (tracker->failed == LAP_OK)
         scan(&collect, touched);
+    lap_memtrack_told(tracker);
     if (tracker->failed == LAP_OK) {
         if (!touched || touched->everything)
             emit_everything(&collect);
@@ -416,6 +417,20 @@ void lap_memtrack_doubt(struct lap_memtrack *tracker)
         if (mem->flags & LAP_MEM_READ_BACK && exposed(mem) && mem->watch->exact &&
             !lap_interval_add(&mem->candidates, mem->map_begin, mem->map_end))
             lap_memtrack_break(tracker);
+    lap_memtrack_unlock(tracker);
+}
+
+void lap_memtrack_told(struct lap_memtrack *tracker)
+{
+    if (tracker->changed)
+        tracker->changed(tracker->changed_context, NULL, false, 0, NULL, NULL, 0);
+}
+
+void lap_memtrack_on_change(struct lap_memtrack *tracker, lap_changed_fn changed, void *context)
+{
+    lap_memtrack_lock(tracker);
+    tracker->changed = changed;
+    tracker->changed_context = context;
     lap_memtrack_unlock(tracker);
 }
 

@@ -261,6 +261,7 @@ enum lap_status lap_mem_map(struct lap_mem *mem, void *pointer, uint64_t offset,
     mem->map_begin = offset;
     mem->map_end = offset + bytes;
     lap_mem_watch(mem);
+    lap_memtrack_told(tracker);
     if (tracker->failed != LAP_OK) {
         mem->watch->disarm(mem->region);
         mem->mapped = false;

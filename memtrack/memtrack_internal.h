@@ -67,9 +67,11 @@ struct lap_memtrack {
     struct lap_collect_stats since;                  /* results of flushes and unmaps since the last collect */
     struct lap_watch_range *asked;                   /* the next ranges for the watch, all at once */
     size_t asked_count, asked_capacity;
-    struct lap_span_list reported;       /* candidates of one memory that are about to be compared */
-    struct lap_span_list wrote;          /* by the host in the memory that is being compared; in no set yet */
-    struct lap_span_list gathered;       /* by a collect, of one memory or object */
+    struct lap_span_list reported; /* candidates of one memory that are about to be compared */
+    struct lap_span_list wrote;    /* by the host in the memory that is being compared; in no set yet */
+    struct lap_span_list gathered; /* by a collect, of one memory or object */
+    lap_changed_fn changed;        /* NULL: nobody asks */
+    void *changed_context;
     unsigned char *chunk;                /* LAP_EMIT_BYTES for spans that cross shadow pages; NULL until needed */
     unsigned char page[LAP_SHADOW_PAGE]; /* the copy that is compared */
 };
@@ -140,6 +142,8 @@ struct lap_piece {
 enum lap_status lap_memtrack_create_watched(const struct lap_memtrack_options *options, const struct lap_watch_ops *ops,
                                             void *context, const char *reason,
                                             struct lap_memtrack **out) LAP_MUST_CHECK;
+/* Comparisons are over; whoever asks for changes learns it. */
+void lap_memtrack_told(struct lap_memtrack *tracker);
 /* Latches LAP_ERROR_MEMORY: from now on every collect fails. */
 void lap_memtrack_break(struct lap_memtrack *tracker);
 

@@ -168,12 +168,63 @@ static void take_unread(struct lap_mem *mem, uint64_t begin, uint64_t end, struc
     }
 }
 
+/* ---- changes, for whoever asks ---- */
+
+/* Changes are told by whole words of so many bytes. */
+#define TOLD_BYTES 4u
+
+struct change {
+    struct lap_mem *mem;
+    const unsigned char *before, *now;
+    uint64_t begin, end;
+};
+
+static void count_piece(void *context, struct lap_tree_node *node)
+{
+    ++*(unsigned *)context;
+}
+
+static void tell_piece(void *context, struct lap_tree_node *node)
+{
+    const struct change *change = context;
+    const struct lap_memtrack *tracker = change->mem->tracker;
+    const struct lap_piece *piece = LAP_PIECE_OF_MEM(node);
+    uint64_t to_object = piece->in_object.begin - node->begin, from, to; /* wraps, and wraps back */
+    uint64_t begin = (node->begin > change->begin ? node->begin : change->begin) + to_object;
+    uint64_t end = (node->end < change->end ? node->end : change->end) + to_object;
+    unsigned pieces = 0;
+    if (!piece->object->readable)
+        return;
+    lap_tree_visit(change->mem->pieces, begin - to_object, end - to_object, count_piece, &pieces);
+    for (; lap_interval_first_hole(&piece->object->pending, begin, end, &from, &to); begin = to)
+        tracker->changed(tracker->changed_context, piece->object->user, pieces == 1, from,
+                         change->before + (from - to_object - change->begin),
+                         change->now + (from - to_object - change->begin), to - from);
+}
+
+/* unmapped: the host can't have made them. */
+static void tell_changes(struct lap_mem *mem, uint64_t begin, const unsigned char *before, const unsigned char *now,
+                         size_t bytes, bool unmapped)
+{
+    size_t from, to = 0;
+    while (lap_diff_next(now, before, bytes, to, TOLD_BYTES, &from, &to)) {
+        size_t within = (begin + from) % TOLD_BYTES;
+        from -= within < from ? within : from;
+        to += (TOLD_BYTES - (begin + to) % TOLD_BYTES) % TOLD_BYTES;
+        to = to < bytes ? to : bytes;
+        struct change change = {mem, (unmapped ? now : before) + from, now + from, begin + from, begin + to};
+        lap_tree_visit(mem->pieces, change.begin, change.end, tell_piece, &change);
+    }
+}
+
 /* The program may be writing here. One copy is compared, kept and sent; later stores differ from it next time. */
 static void take_changes(struct joiner *joiner, uint64_t begin, size_t bytes, unsigned char *known, size_t gap)
 {
     unsigned char *copy = joiner->mem->tracker->page;
     size_t from, to = 0;
     memcpy(copy, live_bytes(joiner->mem, begin), bytes);
+    if (joiner->mem->tracker->changed)
+        tell_changes(joiner->mem, begin, known, copy, bytes, false);
     while (lap_diff_next(copy, known, bytes, to, gap, &from, &to))
         joiner_add(joiner, begin + from, begin + to);
     memcpy(known, copy, bytes);
@@ -416,9 +467,26 @@ static void device_changed(struct lap_mem *mem, uint64_t begin, uint64_t end)
     were_read(mem, &spans);
 }
 
+/* Work may have stored here unannounced while it was not mapped. What was announced is in U. */
+static void tell_device_changes(struct lap_mem *mem, uint64_t begin, uint64_t end)
+{
+    unsigned char *now = mem->tracker->page;
+    uint64_t from, to, at;
+    for (; begin < end; begin += part_of_page(begin, end)) {
+        size_t bytes = part_of_page(begin, end);
+        if (is_known(mem, begin, bytes))
+            continue;
+        memcpy(now, live_bytes(mem, begin), bytes);
+        for (at = begin; lap_interval_first_hole(&mem->unread, at, begin + bytes, &from, &to); at = to)
+            tell_changes(mem, from, known_bytes(mem, from), now + (from - begin), (size_t)(to - from), true);
+    }
+}
+
 void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
     struct lap_memtrack *tracker = mem->tracker;
+    if (tracker->changed && mem->device_anywhere)
+        tell_device_changes(mem, begin, end);
     was_read(mem, begin, end);
     while (begin < end && tracker->failed == LAP_OK) {
         size_t bytes = part_of_page(begin, end), within = (size_t)(begin % LAP_SHADOW_PAGE), from, to = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unchecked: why capture --verify=all skipped contents that the device wrote (lapilliUnchecked). The numbers never
- * change. */
+/* unchecked: why capture --verify=all skipped contents that the device wrote, and --verify such as shaders stored
+ * through addresses (lapilliUnchecked). The numbers never change. */
 #ifndef LAP_VULKAN_UNCHECKED_H
 #define LAP_VULKAN_UNCHECKED_H
 
@@ -17,7 +17,8 @@ enum lap_unchecked {
     LAP_UNCHECKED_LAYOUT,    /* aspects in different layouts, or between two queue families */
     LAP_UNCHECKED_FAILED,    /* the driver refused the copy */
     LAP_UNCHECKED_OPAQUE, /* it holds acceleration structures or their scratch memory, which differ between drivers */
-    LAP_UNCHECKED_ADDRESSED, /* work may have written it by its address, and the host while it was mapped */
+    LAP_UNCHECKED_ADDRESSED, /* of older recordings: work may have written it by its address, and the host while it was
+                                mapped */
     LAP_UNCHECKED_COUNT
 };
 

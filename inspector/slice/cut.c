@@ -362,6 +362,7 @@ static void count_packet(struct cut *c, uint32_t command, const struct lap_args 
         lap_writer_count(w, LAP_COUNTER_PRESENT_CHECKS, 1);
         break;
     case GEN_lapilliCheckBuffer:
+    case GEN_lapilliCheckStores:
         lap_writer_count(w, LAP_COUNTER_BUFFER_CHECKS, 1);
         break;
     case GEN_lapilliCheckImage:

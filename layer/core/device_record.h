@@ -168,7 +168,8 @@ struct layer_device_submit {
     struct layer_unseen {
         struct layer_written *ranges;
         uint32_t count, capacity;
-    } unseen; /* memory_checks.c: writes of finished work that the program could not see yet */
+    } unseen;                    /* memory_checks.c: writes of finished work that the program could not see yet */
+    atomic_bool stored_anywhere; /* some work may have */
     struct layer_sparse_snapshots snapshots;
     uint32_t slow_compares; /* host_update.c */
 };

@@ -20,6 +20,7 @@
 #include "layer/memory/payload.h"
 #include "layer/memory/sparse_places.h"
 #include "layer/memory/unmapped_read.h"
+#include "layer/submit/change_checks.h"
 #include "layer/submit/full_checks.h"
 #include "layer/submit/memory_checks.h"
 #include "layer/submit/sparse.h"
@@ -351,9 +352,11 @@ static void show_hidden(struct layer_device *dev, struct layer_memory *memory)
     lap_mem_becomes_visible(memory->mem, memory->mapped_flags, show_object, dev);
 }
 
+/* checks: under dev->submit.mutex. */
 static void remember_mapping(struct layer_device *dev, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size,
-                             void **pointer)
+                             void **pointer, bool checks)
 {
+    struct layer_changes *changes;
     struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
     if (record && record->import) { /* the program's own mapping: stores through another are not seen */
         *pointer = layer_host_import_pointer(record->import, offset);
@@ -371,8 +374,11 @@ static void remember_mapping(struct layer_device *dev, VkDeviceMemory memory, Vk
         record->mapped_offset = offset;
         record->mapped_bytes = size;
     }
-    if (record && record->mem && layer_is_recording())
-        layer_tracking_result(lap_mem_map(record->mem, *pointer, offset, size)); /* VK_WHOLE_SIZE is UINT64_MAX */
+    if (!record || !record->mem || !layer_is_recording())
+        return;
+    changes = checks ? layer_changes_begin(dev, layer_submission_stores_anywhere(dev)) : NULL;
+    layer_tracking_result(lap_mem_map(record->mem, *pointer, offset, size)); /* VK_WHOLE_SIZE is UINT64_MAX */
+    layer_changes_end(changes);
 }
 
 /* Of a payload all is mapped: it is read there for the objects of all its memories. */
@@ -440,19 +446,32 @@ static bool can_place(struct layer_device *dev, const VkMemoryMapInfoKHR *info)
 
 /* While the program maps and unmaps, the layer does not (unmapped_read.h). It never maps memory of a payload, whose
  * maps take a lock that comes earlier. */
-static bool lock_mapping(struct layer_device *dev, VkDeviceMemory memory)
+struct mapping_lock {
+    bool map, submit;
+};
+
+/* checks: a map may leave checks of what the device stored, unless work is under way. */
+static struct mapping_lock lock_mapping(struct layer_device *dev, VkDeviceMemory memory, bool checks)
 {
     const struct layer_memory *record = LAYER_GET(dev, VkDeviceMemory, memory);
+    struct mapping_lock lock = {0};
     if (record && record->payload)
-        return false;
+        return lock;
+    lock.submit =
+        checks && layer.options.verify && atomic_load_explicit(&dev->submit.stored_anywhere, memory_order_relaxed);
+    if (lock.submit)
+        pthread_mutex_lock(&dev->submit.mutex);
+    lock.map = true;
     pthread_mutex_lock(&dev->map_mutex);
-    return true;
+    return lock;
 }
 
-static void unlock_mapping(struct layer_device *dev, bool locked)
+static void unlock_mapping(struct layer_device *dev, struct mapping_lock lock)
 {
-    if (locked)
+    if (lock.map)
         pthread_mutex_unlock(&dev->map_mutex);
+    if (lock.submit)
+        pthread_mutex_unlock(&dev->submit.mutex);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL capture_MapMemory(VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
@@ -460,13 +479,13 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_MapMemory(VkDevice device, VkDeviceMemory
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkDeviceSize from = offset, bytes = size;
-    bool locked = lock_mapping(dev, memory);
+    struct mapping_lock locked = lock_mapping(dev, memory, true);
     VkResult result;
 
     widen_mapping(dev, memory, &from, &bytes);
     result = dev->vk.MapMemory(device, driver_memory(dev, memory), from, bytes, flags, ppData);
     if (result >= 0)
-        remember_mapping(dev, memory, offset, size, ppData);
+        remember_mapping(dev, memory, offset, size, ppData, locked.submit);
     unlock_mapping(dev, locked);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkMapMemory, FAILED_FLAG(result));
     if (enc) {
@@ -481,7 +500,7 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_MapMemory(VkDevice device, VkDeviceMemory
 VKAPI_ATTR void VKAPI_CALL capture_UnmapMemory(VkDevice device, VkDeviceMemory memory)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
-    bool locked = lock_mapping(dev, memory);
+    struct mapping_lock locked = lock_mapping(dev, memory, false);
     forget_mapping(dev, memory);
     dev->vk.UnmapMemory(device, driver_memory(dev, memory));
     unlock_mapping(dev, locked);
@@ -501,14 +520,15 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_MapMemory2KHR(VkDevice device, const VkMe
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkMemoryMapInfoKHR info = *pMemoryMapInfo;
     VkResult result;
-    bool locked;
+    struct mapping_lock locked;
 
     widen_mapping(dev, info.memory, &info.offset, &info.size);
     info.memory = driver_memory(dev, info.memory);
-    locked = lock_mapping(dev, pMemoryMapInfo->memory);
+    locked = lock_mapping(dev, pMemoryMapInfo->memory, true);
     result = can_place(dev, pMemoryMapInfo) ? dev->vk.MapMemory2KHR(device, &info, ppData) : VK_ERROR_MEMORY_MAP_FAILED;
     if (result >= 0)
-        remember_mapping(dev, pMemoryMapInfo->memory, pMemoryMapInfo->offset, pMemoryMapInfo->size, ppData);
+        remember_mapping(dev, pMemoryMapInfo->memory, pMemoryMapInfo->offset, pMemoryMapInfo->size, ppData,
+                         locked.submit);
     unlock_mapping(dev, locked);
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkMapMemory2KHR, FAILED_FLAG(result));
     if (enc) {
@@ -525,9 +545,9 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_UnmapMemory2KHR(VkDevice device, const Vk
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkMemoryUnmapInfoKHR info = *pMemoryUnmapInfo;
     VkResult result;
-    bool locked;
+    struct mapping_lock locked;
 
-    locked = lock_mapping(dev, info.memory);
+    locked = lock_mapping(dev, info.memory, false);
     forget_mapping(dev, info.memory);
     info.memory = driver_memory(dev, info.memory);
     result = dev->vk.UnmapMemory2KHR(device, &info);

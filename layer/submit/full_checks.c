@@ -37,7 +37,7 @@ void layer_queues_unlock(struct layer_device *dev, int cancel)
     lap_cancel_restore(cancel);
 }
 
-void layer_verify_all_left_out(struct layer_device *dev, struct lap_object *record, enum lap_unchecked reason)
+void layer_check_left_out(struct layer_device *dev, struct lap_object *record, enum lap_unchecked reason)
 {
     bool is_buffer = record->type == GEN_HANDLE_VkBuffer;
     uint16_t *said = is_buffer ? &((struct layer_buffer *)record)->left_out : &((struct layer_image *)record)->left_out;
@@ -278,11 +278,11 @@ static bool find_queue(struct layer_device *dev, struct lap_object *record, VkQu
     const struct layer_queue *found = layer_queue_of(queue);
 
     if (!found || !(found->flags & (graphics ? VK_QUEUE_GRAPHICS_BIT : CAN_TRANSFER))) {
-        layer_verify_all_left_out(dev, record, LAP_UNCHECKED_QUEUE);
+        layer_check_left_out(dev, record, LAP_UNCHECKED_QUEUE);
         return false;
     }
     if (layer_host_gate_on_queue(dev, queue)) {
-        layer_verify_all_left_out(dev, record, LAP_UNCHECKED_PENDING);
+        layer_check_left_out(dev, record, LAP_UNCHECKED_PENDING);
         return false;
     }
     *out = (struct lap_readback_queue){.queue = found->handle, .family = found->family};
@@ -297,11 +297,11 @@ static void read_buffer(struct layer_device *dev, struct layer_buffer *buffer, V
     uint64_t low, high;
 
     if (atomic_load_explicit(&buffer->opaque, memory_order_relaxed)) {
-        layer_verify_all_left_out(dev, &buffer->object, LAP_UNCHECKED_OPAQUE);
+        layer_check_left_out(dev, &buffer->object, LAP_UNCHECKED_OPAQUE);
         return;
     }
     if (!buffer->readable) {
-        layer_verify_all_left_out(dev, &buffer->object, LAP_UNCHECKED_USAGE);
+        layer_check_left_out(dev, &buffer->object, LAP_UNCHECKED_USAGE);
         return;
     }
     if (!rb || !find_queue(dev, &buffer->object, queue, false, &at))
@@ -311,7 +311,7 @@ static void read_buffer(struct layer_device *dev, struct layer_buffer *buffer, V
         struct lap_enc *enc;
         part = bytes < MOST_BYTES ? bytes : MOST_BYTES;
         if (lap_readback_buffer(rb, &at, gen_VkBuffer(buffer->object.handle), offset, part, &data) != LAP_OK) {
-            layer_verify_all_left_out(dev, &buffer->object, LAP_UNCHECKED_FAILED);
+            layer_check_left_out(dev, &buffer->object, LAP_UNCHECKED_FAILED);
             return;
         }
         lap_pixels_hash(data, (size_t)part, &low, &high);
@@ -334,7 +334,7 @@ static void read_texels(struct layer_device *dev, struct layer_image *image, con
     uint64_t low, high;
 
     if (lap_readback_texels(dev->verify.readback, at, handle, image->info.format, layout, texels, &data) != LAP_OK) {
-        layer_verify_all_left_out(dev, &image->object, LAP_UNCHECKED_FAILED);
+        layer_check_left_out(dev, &image->object, LAP_UNCHECKED_FAILED);
         return;
     }
     lap_pixels_hash(data, (size_t)(texels->rows * texels->row_bytes), &low, &high);
@@ -397,13 +397,13 @@ static void read_level(struct layer_device *dev, struct layer_image *image, VkQu
         if (!s->written || s->layout == VK_IMAGE_LAYOUT_UNDEFINED || s->layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
             continue; /* nothing has ever been written there */
         if (s->varies)
-            layer_verify_all_left_out(dev, &image->object, LAP_UNCHECKED_UNDEFINED);
+            layer_check_left_out(dev, &image->object, LAP_UNCHECKED_UNDEFINED);
         else if (shared && s->covered != serial)
-            layer_verify_all_left_out(dev, &image->object, LAP_UNCHECKED_SHARED);
+            layer_check_left_out(dev, &image->object, LAP_UNCHECKED_SHARED);
         else if (layout == VK_IMAGE_LAYOUT_UNDEFINED)
-            layer_verify_all_left_out(dev, &image->object, LAP_UNCHECKED_LAYOUT);
+            layer_check_left_out(dev, &image->object, LAP_UNCHECKED_LAYOUT);
         else if (!lap_texels_describe(&image->info, aspect, level, array_layer, &texels))
-            layer_verify_all_left_out(dev, &image->object, LAP_UNCHECKED_FORMAT);
+            layer_check_left_out(dev, &image->object, LAP_UNCHECKED_FORMAT);
         else if (find_queue(dev, &image->object, queue, aspect != VK_IMAGE_ASPECT_COLOR_BIT, &at))
             read_texels(dev, image, &at, queue, layout, &texels);
     }
@@ -420,7 +420,7 @@ static void read_image(struct layer_device *dev, struct layer_image *image, stru
     if (fault == LAP_UNCHECKED_COUNT && layer_overwritten_perhaps(object, 0, UINT64_MAX, submission->serial))
         fault = LAP_UNCHECKED_SHARED;
     if (fault != LAP_UNCHECKED_COUNT) {
-        layer_verify_all_left_out(dev, &image->object, fault);
+        layer_check_left_out(dev, &image->object, fault);
         return;
     }
     if (!layer_verify_readback(dev))
@@ -459,8 +459,7 @@ static void add_addressed(void *user, uint64_t resource, void *value)
     if (layer_resource_is_image(resource) || buffer->object.type != GEN_HANDLE_VkBuffer || buffer->memobj != value ||
         !(buffer->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) || !place.mem)
         return;
-    if (lap_mem_mapped(place.mem))
-        layer_verify_all_left_out(addressed->dev, &buffer->object, LAP_UNCHECKED_ADDRESSED);
+    /* Of mapped memory change_checks.h knows. */
     if (lap_mem_mapped(place.mem) || !buffer->cleared || lap_memobj_shares(value))
         return;
     if (!lap_array_grow(&addressed->buffers, sizeof(*addressed->buffers), &addressed->capacity, addressed->count + 1))

@@ -55,6 +55,6 @@ void layer_verify_all_written(struct layer_device *dev, struct lap_memobj *objec
 void layer_verify_all_anywhere(struct layer_device *dev, const struct layer_submission *submission);
 
 /* The object was written, and is not checked. Any thread that may use the object, no packet open. */
-void layer_verify_all_left_out(struct layer_device *dev, struct lap_object *record, enum lap_unchecked reason);
+void layer_check_left_out(struct layer_device *dev, struct lap_object *record, enum lap_unchecked reason);
 
 #endif

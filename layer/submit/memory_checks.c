@@ -277,7 +277,7 @@ void layer_check_written(struct layer_device *dev, const struct layer_submission
     if (layer_overwritten_perhaps(object, at, written->bytes, submission->serial))
         at = end;
     if (at == end || lap_interval_intersects(&buffer->overwritten, at, end))
-        layer_verify_all_left_out(dev, &buffer->object, LAP_UNCHECKED_SHARED);
+        layer_check_left_out(dev, &buffer->object, LAP_UNCHECKED_SHARED);
     for (; lap_interval_first_hole(&buffer->overwritten, at, end, &from, &to); at = to) {
         part.offset = from;
         part.bytes = to - from;

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "layer/core/records.h"
 #include "layer/memory/payload.h"
+#include "layer/submit/change_checks.h"
 #include "layer/submit/external_sync.h"
 #include "layer/submit/full_checks.h"
 #include "layer/submit/host_gate.h"
@@ -81,7 +82,7 @@ struct layer_submission *layer_submission_begin(struct layer_device *dev, VkQueu
     submission->serial = dev->submit.serial;
     submission->fence = 0;
     submission->state = LAYER_RUNNING;
-    submission->anywhere = submission->absorbed = submission->gated = false;
+    submission->anywhere = submission->unsearched = submission->absorbed = submission->gated = false;
     submission->progress_queries.count = 0;
     submission->signal_count = submission->wait_count = submission->gate_count = submission->written_count = 0;
     if (dev->submit.last)
@@ -239,6 +240,7 @@ static bool fold(struct layer_device *dev)
         if (!next)
             continue;
         next->anywhere |= old->anywhere;
+        next->unsearched |= old->unsearched;
         if (!layer_progress_queries_append(&next->progress_queries, &old->progress_queries))
             return false;
         for (uint32_t i = 0; i < old->written_count; i++)
@@ -331,12 +333,20 @@ bool layer_submission_writes(const struct layer_device *dev, const struct layer_
     return false;
 }
 
+bool layer_submission_stores_anywhere(const struct layer_device *dev)
+{
+    for (const struct layer_submission *s = dev->submit.first; s; s = s->next)
+        if (s->anywhere && s->state != LAYER_FINISHED && !s->gated)
+            return true;
+    return false;
+}
+
 static void leave_out(struct layer_device *dev, const struct layer_written *written, enum lap_unchecked reason)
 {
     struct lap_memobj *object = layer.options.verify_all ? layer_resource_get(dev, written->resource) : NULL;
     struct lap_object *record = object ? lap_memobj_user(object) : NULL;
     if (record && (record->type == GEN_HANDLE_VkBuffer || record->type == GEN_HANDLE_VkImage))
-        layer_verify_all_left_out(dev, record, reason);
+        layer_check_left_out(dev, record, reason);
 }
 
 static void check(struct layer_device *dev)
@@ -353,7 +363,7 @@ static void check(struct layer_device *dev)
                 layer_check_written(dev, s, written);
             }
         }
-        if (s->anywhere && s->state == LAYER_FINISHED && layer.options.verify_all)
+        if (s->unsearched && s->state == LAYER_FINISHED && layer.options.verify_all)
             layer_verify_all_anywhere(dev, s);
     }
 }
@@ -362,16 +372,19 @@ static void check(struct layer_device *dev)
  * neither write could be found. */
 static void look_anywhere(struct layer_device *dev)
 {
+    struct layer_changes *changes;
     bool any = false;
     for (struct layer_submission *s = dev->submit.first; s; s = s->next)
         if (s->state != LAYER_RUNNING) {
-            any |= s->anywhere;
-            s->anywhere = false;
+            any |= s->unsearched;
+            s->unsearched = false;
         }
     if (!any || !dev->memtrack || !layer_is_recording())
         return;
     lap_memtrack_doubt(dev->memtrack);
+    changes = layer_changes_begin(dev, layer_submission_stores_anywhere(dev));
     layer_emit_updates(dev, NULL);
+    layer_changes_end(changes);
 }
 
 /* The mutex is held to the end: another thread that learns of the same work must find it handled. */

@@ -49,9 +49,10 @@ struct layer_submission {
     uint64_t serial;
     uint64_t fence; /* key of the record (external_sync.h); 0: none, or reset since */
     enum layer_submission_state state;
-    bool anywhere; /* its shaders may store at unknown places, and these were not searched yet */
-    bool absorbed; /* memory tracking has been notified that its device writes are over */
-    bool gated;    /* it can't have begun: host_gate.h */
+    bool anywhere;   /* its shaders may store at unknown places */
+    bool unsearched; /* and these were not searched yet */
+    bool absorbed;   /* memory tracking has been notified that its device writes are over */
+    bool gated;      /* it can't have begun: host_gate.h */
     struct layer_progress_queries progress_queries;
     struct layer_point *signals, *waits;
     struct layer_host_gate *gates;
@@ -87,6 +88,8 @@ void layer_submission_idle(struct layer_device *dev);
 /* Whether other work may have changed a range that finished work wrote, or may still change it. */
 bool layer_submission_may_differ(const struct layer_device *dev, const struct layer_submission *submission,
                                  const struct layer_written *range);
+/* True when work that the program has not waited for, and that may have begun, may store at unknown places. */
+bool layer_submission_stores_anywhere(const struct layer_device *dev);
 /* True when work that the program has not waited for writes some of the range. */
 bool layer_submission_writes(const struct layer_device *dev, const struct layer_written *range);
 /* sparse_snapshot.c. A range of an object is about to get other memory, but unfinished work still writes to the current

@@ -146,7 +146,9 @@ static void end_record(struct gathering *g)
     if (needed)
         need_record(g);
     if (g->submission)
-        g->submission->anywhere = batch->everything;
+        g->submission->anywhere = g->submission->unsearched = batch->everything;
+    if (batch->everything)
+        atomic_store_explicit(&dev->submit.stored_anywhere, true, memory_order_relaxed);
     if (g->submission &&
         !layer_progress_queries_append(&g->submission->progress_queries, &dev->submit.progress_queries))
         g->failed = true;

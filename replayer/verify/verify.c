@@ -305,18 +305,18 @@ static enum lap_status read_buffer(struct replay *r, struct replay_device *dev, 
 
 /* A copy of the bytes with recorded addresses instead of the replay device's, including addresses that cross either
  * end of the range. */
-static enum lap_status read_recorded(struct replay *r, struct replay_device *dev,
-                                     const struct gen_args_lapilliCheckBuffer *args, const struct replay_buffer *record,
+static enum lap_status read_recorded(struct replay *r, struct replay_device *dev, VkBuffer buffer,
+                                     const struct replay_buffer *record, VkDeviceSize offset, VkDeviceSize bytes,
                                      const void **out_data)
 {
-    VkDeviceSize begin = args->offset / 4 * 4, end = args->offset + args->size;
+    VkDeviceSize begin = offset / 4 * 4, end = offset + bytes;
     const void *data = NULL;
     unsigned char *copy;
     enum lap_status status;
 
     begin -= begin < 4 ? 0 : 4;
     end = record->bytes - end < 8 ? record->bytes : end + 8;
-    status = read_buffer(r, dev, args->buffer, record, begin, end - begin, &data);
+    status = read_buffer(r, dev, buffer, record, begin, end - begin, &data);
     if (status != LAP_OK)
         return status;
     copy = replay_scratch(r, end - begin, 1);
@@ -324,7 +324,29 @@ static enum lap_status read_recorded(struct replay *r, struct replay_device *dev
         return replay_no_scratch(r);
     memcpy(copy, data, (size_t)(end - begin));
     replay_address_restore(dev, copy, (size_t)(end - begin));
-    *out_data = copy + (args->offset - begin);
+    *out_data = copy + (offset - begin);
+    return LAP_OK;
+}
+
+/* Whether the bytes of a check can be read. */
+static enum lap_status is_there(struct replay *r, const struct replay_buffer *record, uint64_t index,
+                                VkDeviceSize offset, VkDeviceSize bytes, bool *out_there)
+{
+    *out_there = false;
+    if (!record)
+        return replay_invalid(r, "a check of a buffer that is not alive");
+    if (!record->place.memory && !replay_sparse_has_pages(record))
+        return replay_fail(r, "a check of a buffer that has no memory");
+    if (bytes == 0 || offset > record->bytes || bytes > record->bytes - offset)
+        return replay_fail(r, "a check of bytes that are not in VkBuffer:%" PRIu64 ", which has %" PRIu64 " bytes",
+                           index, (uint64_t)record->bytes);
+    if (replay_check_is_ignored(r, GEN_HANDLE_VkBuffer, index))
+        return LAP_OK;
+    if (replay_buffer_is_rounded(record, offset, bytes)) {
+        skip_rounded(r, "VkBuffer", index);
+        return LAP_OK;
+    }
+    *out_there = true;
     return LAP_OK;
 }
 
@@ -335,23 +357,13 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
     const struct replay_buffer *record = replay_buffer_of(r, args->buffer, &index);
     const void *data = NULL;
     enum lap_status status;
-    bool same;
+    bool there, same;
 
     if (!r->check)
         return LAP_OK;
-    if (!record)
-        return replay_invalid(r, "a check of a buffer that is not alive");
-    if (!record->place.memory && !replay_sparse_has_pages(record))
-        return replay_fail(r, "a check of a buffer that has no memory");
-    if (args->size == 0 || args->offset > record->bytes || args->size > record->bytes - args->offset)
-        return replay_fail(r, "a check of bytes that are not in VkBuffer:%" PRIu64 ", which has %" PRIu64 " bytes",
-                           index, (uint64_t)record->bytes);
-    if (replay_check_is_ignored(r, GEN_HANDLE_VkBuffer, index))
-        return LAP_OK;
-    if (replay_buffer_is_rounded(record, args->offset, args->size)) {
-        skip_rounded(r, "VkBuffer", index);
-        return LAP_OK;
-    }
+    status = is_there(r, record, index, args->offset, args->size, &there);
+    if (status != LAP_OK || !there)
+        return status;
     status = read_buffer(r, dev, args->buffer, record, args->offset, args->size, &data);
     if (status != LAP_OK)
         return status;
@@ -359,7 +371,7 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
     lap_pixels_hash(data, (size_t)args->size, &low, &high);
     same = low == args->hashLow && high == args->hashHigh;
     if (!same && dev->addresses.translated) {
-        status = read_recorded(r, dev, args, record, &data);
+        status = read_recorded(r, dev, args->buffer, record, args->offset, args->size, &data);
         if (status != LAP_OK)
             return status;
         lap_pixels_hash(data, (size_t)args->size, &low, &high);
@@ -432,6 +444,76 @@ static void copy_rows(const unsigned char *data, const struct replay_rows *rows,
         memcpy(scratch + row * bytes, data + row * rows->pitch, bytes);
     if (texel)
         replay_format_convert(conversion, scratch, scratch, wanted->row_count * bytes / texel);
+}
+
+/* ---- bytes that shaders may have stored through addresses ---- */
+
+/* A word of a buffer, or the part of it in the check. */
+static size_t word_bytes(uint64_t offset, uint64_t left)
+{
+    uint64_t bytes = 4 - offset % 4;
+    return (size_t)(bytes < left ? bytes : left);
+}
+
+/* Where the first word is that is neither as before nor as after; args->dataSize: nowhere. *out_stored: whether a word
+ * can only be what the device stored. */
+static size_t first_foreign_word(const struct gen_args_lapilliCheckStores *args, const unsigned char *data,
+                                 bool *out_stored)
+{
+    const unsigned char *before = args->pBefore, *after = args->pAfter;
+    size_t at, bytes;
+
+    *out_stored = memcmp(before, after, args->dataSize) == 0;
+    for (at = 0; at < args->dataSize; at += bytes) {
+        bytes = word_bytes(args->offset + at, args->dataSize - at);
+        if (memcmp(data + at, after + at, bytes) == 0)
+            *out_stored |= memcmp(data + at, before + at, bytes) != 0;
+        else if (memcmp(data + at, before + at, bytes) != 0)
+            break;
+    }
+    return at;
+}
+
+enum lap_status replay_lapilliCheckStores(struct replay *r, struct replay_device *dev,
+                                          struct gen_args_lapilliCheckStores *args)
+{
+    uint64_t index;
+    const struct replay_buffer *record = replay_buffer_of(r, args->buffer, &index);
+    const void *data = NULL;
+    enum lap_status status;
+    bool there, stored;
+    size_t at;
+
+    if (!r->check)
+        return LAP_OK;
+    status = is_there(r, record, index, args->offset, args->dataSize, &there);
+    if (status == LAP_OK && there)
+        status = read_buffer(r, dev, args->buffer, record, args->offset, args->dataSize, &data);
+    if (status != LAP_OK || !there)
+        return status;
+    at = first_foreign_word(args, data, &stored);
+    if (at < args->dataSize && dev->addresses.translated) {
+        status = read_recorded(r, dev, args->buffer, record, args->offset, args->dataSize, &data);
+        if (status != LAP_OK)
+            return status;
+        at = first_foreign_word(args, data, &stored);
+    }
+    if (at == args->dataSize && !stored) {
+        r->check->summary.unclear++;
+        return LAP_OK;
+    }
+    r->check->summary.checks++;
+    status =
+        replay_check_dump_buffer(r, r->check->dump, index, args->offset, data, args->dataSize, at == args->dataSize);
+    if (status != LAP_OK)
+        return replay_place(r, status);
+    if (at < args->dataSize && count_difference(r, r->at.packet.frame + 1))
+        lap_log(r->log, LAP_LOG_ERROR,
+                "frame %" PRIu64 ", after %s (packet %" PRIu64 "): VkBuffer:%" PRIu64 " differs from byte %" PRIu64
+                " on, which shaders store to through an address",
+                r->at.packet.frame + 1, gen_command_names[r->at.call], r->at.call_ticket, index,
+                (uint64_t)args->offset + at);
+    return LAP_OK;
 }
 
 enum lap_status replay_lapilliCheckImage(struct replay *r, struct replay_device *dev,

@@ -19,6 +19,7 @@
 #define RESULTS     16u
 #define GUESTS      3u /* buffers that come and go, and are given their addresses again */
 #define GUEST_BYTES 256u
+#define FOLLOWED    4u /* words in mapped memory that shaders store to; the next one is the host's */
 #define SIZE        16u
 
 struct node {
@@ -105,6 +106,13 @@ static VkBuffer make_buffer(const struct app *app, VkDeviceSize size, VkBufferUs
     return buffer;
 }
 
+static void map(const struct app *app, struct app_buffer *buffer)
+{
+    void *mapped = NULL;
+    CHECK_VK(vkMapMemory(app->device, buffer->memory, 0, VK_WHOLE_SIZE, 0, &mapped));
+    buffer->mapped = mapped;
+}
+
 static void create_place(const struct app *app, struct place *place, VkDeviceSize size, VkBufferUsageFlags usage,
                          enum app_memory kind)
 {
@@ -113,7 +121,6 @@ static void create_place(const struct app *app, struct place *place, VkDeviceSiz
     VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &flags};
     struct app_buffer *buffer = &place->buffer;
     VkMemoryRequirements requirements;
-    void *mapped = NULL;
 
     *buffer = (struct app_buffer){.size = size, .buffer = make_buffer(app, size, usage)};
     vkGetBufferMemoryRequirements(app->device, buffer->buffer, &requirements);
@@ -125,9 +132,8 @@ static void create_place(const struct app *app, struct place *place, VkDeviceSiz
     place->address = address_of(app, buffer->buffer);
     if (kind == APP_DEVICE)
         return;
-    CHECK_VK(vkMapMemory(app->device, buffer->memory, 0, VK_WHOLE_SIZE, 0, &mapped));
-    buffer->mapped = mapped;
-    memset(mapped, 0, size);
+    map(app, buffer);
+    memset(buffer->mapped, 0, size);
     app_buffer_flush(app, buffer, 0, size);
 }
 
@@ -433,6 +439,30 @@ static void wait_for_stores(VkCommandBuffer commands)
                            VK_ACCESS_TRANSFER_WRITE_BIT);
 }
 
+/* The memory that shaders store to is mapped all the time, and the host stores beside them while they may run; or it is
+ * mapped when they are done. */
+static void run(const struct app *app, struct job *job, VkCommandBuffer commands, uint32_t frame)
+{
+    const VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1};
+    const bool unmapped = frame % 4 == 2;
+    VkFence fence;
+
+    submit.pCommandBuffers = &commands;
+    CHECK_VK(vkEndCommandBuffer(commands));
+    CHECK_VK(vkCreateFence(app->device, &info, NULL, &fence));
+    if (unmapped)
+        vkUnmapMemory(app->device, job->mapped.buffer.memory);
+    CHECK_VK(vkQueueSubmit(app->queue, 1, &submit, fence));
+    if (!unmapped && job->mapped.buffer.coherent)
+        write_bytes(app, &job->mapped, FOLLOWED * 4, &frame, sizeof frame);
+    CHECK_VK(vkWaitForFences(app->device, 1, &fence, VK_TRUE, UINT64_MAX));
+    if (unmapped)
+        map(app, &job->mapped.buffer);
+    vkDestroyFence(app->device, fence, NULL);
+    vkFreeCommandBuffers(app->device, app->pool, 1, &commands);
+}
+
 static void compute(const struct app *app, struct job *job, uint32_t frame)
 {
     const VkPipeline constants[] = {job->constant, job->halves[0], job->halves[1]};
@@ -483,7 +513,7 @@ static void compute(const struct app *app, struct job *job, uint32_t frame)
     wait_for_stores(commands);
     vkCmdCopyBuffer(commands, job->result.buffer.buffer, job->copy.buffer, 1, &(VkBufferCopy){0, 0, RESULTS * 4});
     vkCmdCopyBuffer(commands, job->mapped.buffer.buffer, job->copy.buffer, 1,
-                    &(VkBufferCopy){0, RESULTS * 4, RESULTS * 4});
+                    &(VkBufferCopy){0, RESULTS * 4, FOLLOWED * 4});
     vkCmdCopyBuffer(commands, job->table.buffer.buffer, job->copy.buffer, 1,
                     &(VkBufferCopy){0, RESULTS * 8, sizeof(struct table)});
     vkCmdCopyBuffer(commands, job->inlined.buffer.buffer, job->copy.buffer, 1,
@@ -491,7 +521,7 @@ static void compute(const struct app *app, struct job *job, uint32_t frame)
     app_memory_barrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                        VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
                        VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT);
-    app_run(app, commands);
+    run(app, job, commands, frame);
 }
 
 static void draw(const struct app *app, struct job *job, uint32_t frame)

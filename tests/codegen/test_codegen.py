@@ -58,7 +58,7 @@ WRITTEN_ANEW = {  # as state of which the layer knows what has become (layer/par
 }
 NO_STATE = {
     "it goes with its memory": "lapilliFreeSparseMemory",
-    "checks": "lapilliCheckPresent lapilliCheckBuffer lapilliCheckImage lapilliCheckTexels lapilliCheckRegion lapilliCheckedBytes",
+    "checks": "lapilliCheckPresent lapilliCheckBuffer lapilliCheckImage lapilliCheckStores lapilliCheckTexels lapilliCheckRegion lapilliCheckedBytes",
     "all work has ended": "lapilliWaitQueue vkQueueWaitIdle vkDeviceWaitIdle",
     "what is faster, or is measured": """vkMergePipelineCaches vkTrimCommandPool vkAntiLagUpdateAMD vkResetGpaSessionAMD vkSetGpaDeviceClockModeAMD
                                          vkClearShaderInstrumentationMetricsARM""",
