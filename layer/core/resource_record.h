@@ -50,8 +50,9 @@ struct layer_buffer {
     bool device_only;             /* the program can't map its memory: the host never touches it */
     bool non_coherent;            /* the host sees device writes only after vkInvalidateMappedMemoryRanges */
     bool cleared;                 /* its memory began as zeroes */
-    _Atomic bool opaque;          /* it holds bytes that only this driver writes: acceleration structures */
-    bool readable;                /* as in layer_image, and the next one */
+    _Atomic bool
+        opaque;    /* it holds bytes that only this driver writes: acceleration structures, preprocessed commands */
+    bool readable; /* as in layer_image, and the next one */
     uint16_t left_out;
     struct layer_sparse_pages *pages; /* as in layer_image */
     /* layer/command/overwritten.h; under submit.mutex: */

@@ -51,6 +51,8 @@ static void remember_buffer(struct layer_device *dev, const VkBufferCreateInfo *
     buffer->backing = *backing;
     buffer->bytes = pCreateInfo->size;
     buffer->usage = (VkBufferUsageFlags)lap_chain_buffer_usage(pCreateInfo);
+    atomic_store_explicit(&buffer->opaque, layer_is_preprocess(lap_chain_buffer_usage(pCreateInfo)),
+                          memory_order_relaxed);
     track(dev, layer_resource_of_buffer(buffer), buffer, buffer->bytes, true, &buffer->memobj);
     if (buffer->memobj && is_only_read(pCreateInfo))
         lap_memobj_only_read(buffer->memobj);

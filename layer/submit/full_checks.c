@@ -56,6 +56,15 @@ void layer_check_left_out(struct layer_device *dev, struct lap_object *record, e
 
 /* ---- creation ---- */
 
+bool layer_is_preprocess(VkFlags64 usage)
+{
+#ifdef VK_EXT_device_generated_commands
+    return usage & VK_BUFFER_USAGE_2_PREPROCESS_BUFFER_BIT_EXT;
+#else
+    return false;
+#endif
+}
+
 #ifdef VK_KHR_maintenance5
 /* Adds a bit to the usage in the chain that replaces the buffer's own. The chain is the program's, so the structures
  * before it are copied, too. False: the create info stays as it is. */
@@ -82,15 +91,6 @@ static bool add_usage(const VkBufferCreateInfo *info, struct layer_readable_buff
     return false;
 }
 
-/* The contents of a preprocess buffer are specific to the driver. */
-static bool is_preprocess(VkFlags64 usage)
-{
-#ifdef VK_EXT_device_generated_commands
-    return usage & VK_BUFFER_USAGE_2_PREPROCESS_BUFFER_BIT_EXT;
-#else
-    return false;
-#endif
-}
 #endif
 
 const VkBufferCreateInfo *layer_verify_all_buffer(const VkBufferCreateInfo *info, struct layer_readable_buffer *changed,
@@ -101,7 +101,7 @@ const VkBufferCreateInfo *layer_verify_all_buffer(const VkBufferCreateInfo *info
         return info;
 #ifdef VK_KHR_maintenance5
     if (lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR)) {
-        *out_readable = !is_preprocess(lap_chain_buffer_usage(info)) && add_usage(info, changed);
+        *out_readable = !layer_is_preprocess(lap_chain_buffer_usage(info)) && add_usage(info, changed);
         return *out_readable ? &changed->info : info;
     }
 #endif

@@ -50,6 +50,9 @@ VkImageUsageFlags layer_verify_all_usage(VkImageCreateFlags flags, VkImageUsageF
 void layer_verify_all_written(struct layer_device *dev, struct lap_memobj *object,
                               const struct layer_submission *submission, uint64_t offset, uint64_t bytes);
 
+/* Whether a buffer is for preprocessed commands, whose bytes are specific to the driver. */
+bool layer_is_preprocess(VkFlags64 usage);
+
 /* A finished submit may have stored through unknown addresses: reads back all buffers that have an address and whose
  * memory is not mapped, as above. */
 void layer_verify_all_anywhere(struct layer_device *dev, const struct layer_submission *submission);
