@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from model import Model
+from overrides import CHECKS
 from text import Text, dispatch_handle, finish_header, header
 
 
@@ -50,6 +51,18 @@ def emit(model: Model) -> dict[str, str]:
     h("/* Whether packets that neither create nor destroy an object are a part of its state, and stay with it: each of them, or the last one. */")
     h("enum gen_kept { GEN_KEPT_NOT, GEN_KEPT_ADDED, GEN_KEPT_REPLACED };")
     h("extern const uint8_t gen_command_kept[GEN_COMMAND_COUNT];")
+    checks = [p for p in model.commands if p.disposition.check]
+    h("/* What a replay compares by a packet of our own. */")
+    h("enum gen_check {")
+    h("GEN_CHECK_NONE,")
+    for kind in CHECKS:
+        h(f"GEN_CHECK_{kind.upper()},")
+    h("GEN_CHECK_KINDS,")
+    h("};")
+    h("extern const uint8_t gen_command_checks[GEN_COMMAND_COUNT];")
+    h("extern const char *const gen_check_names[GEN_CHECK_KINDS];")
+    h("/* X(packet, type of the object, its parameter) for each of them. */")
+    h("#define GEN_CHECKS(X)" + "".join(f" X({p.name}, {p.fields[0].type}, {p.fields[0].name})" for p in checks))
     h("/* The extension or version that provides a command; VK_VERSION_1_0 and so on for core ones, NULL for our packets. */")
     h("extern const char *const gen_command_providers[GEN_COMMAND_COUNT];")
     h("extern const char *const gen_struct_providers[GEN_STRUCT_COUNT];")
@@ -89,6 +102,12 @@ def emit(model: Model) -> dict[str, str]:
         if p.disposition.kept:
             c(f"[GEN_{p.name}] = GEN_KEPT_{p.disposition.kept.upper()},")
     c("};")
+    c("const uint8_t gen_command_checks[GEN_COMMAND_COUNT] = {")
+    c("[GEN_COMMAND_NONE] = GEN_CHECK_NONE,")
+    for p in checks:
+        c(f"[GEN_{p.name}] = GEN_CHECK_{p.disposition.check.upper()},")
+    c("};")
+    c(f'const char *const gen_check_names[GEN_CHECK_KINDS] = {{"none", {", ".join(f"{chr(34)}{kind}{chr(34)}" for kind in CHECKS)}}};')
     c("const char *const gen_command_providers[GEN_COMMAND_COUNT] = {")
     for p in model.commands:
         if p.command.providers:

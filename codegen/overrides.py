@@ -17,10 +17,11 @@ REPLAYS = ("gen", "hand", "end", "info", "surface", "never")
 CAPTURES = ("gen", "hand")
 HOOKS = ("after", "before", "quick")
 KEPT = ("added", "replaced")
+CHECKS = ("presents", "buffers", "images")
 
 # Optional keys of entries, besides names, reason and range of registries.
 KEYS = {
-    "packet": {"name", "class", "info", "params"},
+    "packet": {"name", "class", "info", "params", "check"},
     "rule": {"match", "class", "when", "replay", "destroys"},
     "command": {"names", "class", "capture", "replay", "hooks", "record", "outputs", "partial", "block", "touches", "driver", "lenient"},
     "member": {"of", "name", "when", "bytes", "inner_count", "as", "needed", "unless", "needed_elements", "each", "words", "filled", "count"},
@@ -58,6 +59,7 @@ class Disposition:
     touches: bool = True  # False: it refers to memory, but neither reads nor writes it
     lenient: bool = False  # its handles may be of objects that no replay makes
     kept: str = ""  # with the objects that it names, for a recording that begins later (layer/core/keeper.h)
+    check: str = ""  # one of our packets: what a replay compares by it, of CHECKS
     driver: bool = False  # its hand-written replay calls the driver's function of the same name, which must be there
     reason: str = ""
     refusal: str = ""  # replay is "never": the reason
@@ -126,6 +128,16 @@ def parse_packet_param(text: str) -> Member:
                   declaration=f"{const or ''}{kind}{star} {name}")
 
 
+def _check_of(entry: dict, params: list[Member], check: _Checker) -> str:
+    """What a packet checks. One with hashes must say so: it can't be forgotten where checks are counted and compared."""
+    kind = entry.get("check", "none")
+    if kind not in (*CHECKS, "none"):
+        check.fail(entry["name"], f"{entry['name']}: {kind!r} is none of {', '.join(CHECKS)}, none")
+    if any(p.name == "hashLow" for p in params) and "check" not in entry:
+        check.fail(entry["name"], f"{entry['name']} has a hash and does not say what it checks")
+    return kind if kind != "none" else ""
+
+
 def is_met(depends: str, hidden: set[str]) -> bool:
     """Whether an extension's dependencies can be met without the hidden extensions."""
 
@@ -186,6 +198,7 @@ def load(path: str | Path, registry: Registry) -> Overrides:
         disposition = Disposition(order=entry.get("class", "free"), capture="hand", reason=check.reason(entry, entry["name"]),
                                   replay="info" if entry.get("info") else "hand")
         params = [parse_packet_param(p) for p in entry["params"]]
+        disposition.check = _check_of(entry, params, check)
         result.packets.append((Command(entry["name"], "void", params), disposition))
 
     _load_dispositions(data, check, registry, result)

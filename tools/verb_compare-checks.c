@@ -45,37 +45,60 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
+/* What of the object a check is of, as a hash. */
+
+static uint64_t place_of_lapilliCheckPresent(const struct gen_args_lapilliCheckPresent *a)
+{
+    return mix(mix(mix(0, a->width), a->height), a->format);
+}
+
+static uint64_t place_of_lapilliCheckBuffer(const struct gen_args_lapilliCheckBuffer *a)
+{
+    return mix(mix(0, a->offset), a->size);
+}
+
+static uint64_t place_of_lapilliCheckImage(const struct gen_args_lapilliCheckImage *a)
+{
+    return mix(mix(mix(mix(mix(0, a->mipLevel), a->arrayLayer), a->row), a->rowCount), a->offsetInRow);
+}
+
+static uint64_t place_of_lapilliCheckTexels(const struct gen_args_lapilliCheckTexels *a)
+{
+    return mix(mix(mix(0, a->mipLevel), a->arrayLayer), a->aspect);
+}
+
+static uint64_t place_of_lapilliCheckRegion(const struct gen_args_lapilliCheckRegion *a)
+{
+    const VkOffset3D o = a->pOffset ? *a->pOffset : (VkOffset3D){0};
+    const VkExtent3D e = a->pExtent ? *a->pExtent : (VkExtent3D){0};
+    const uint32_t numbers[] = {a->aspect,     a->mipLevel,   a->arrayLayer, a->layerCount, (uint32_t)o.x,
+                                (uint32_t)o.y, (uint32_t)o.z, e.width,       e.height,      e.depth};
+    uint64_t place = 0;
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        place = mix(place, numbers[i]);
+    return place;
+}
+
 /* False: the call is no check. */
 static bool read_check(const struct lap_calls *calls, struct check *out)
 {
-    const void *args = calls->args.bytes;
-
-    if (calls->command == GEN_lapilliCheckPresent) {
-        const struct gen_args_lapilliCheckPresent *a = args;
-        *out = (struct check){.type = GEN_HANDLE_VkSwapchainKHR,
-                              .index = gen_u64_VkSwapchainKHR(a->swapchain),
-                              .low = a->hashLow,
-                              .high = a->hashHigh};
-        out->place = mix(mix(mix(0, a->width), a->height), a->format);
-    } else if (calls->command == GEN_lapilliCheckBuffer) {
-        const struct gen_args_lapilliCheckBuffer *a = args;
-        *out = (struct check){
-            .type = GEN_HANDLE_VkBuffer, .index = gen_u64_VkBuffer(a->buffer), .low = a->hashLow, .high = a->hashHigh};
-        out->place = mix(mix(0, a->offset), a->size);
-    } else if (calls->command == GEN_lapilliCheckImage) {
-        const struct gen_args_lapilliCheckImage *a = args;
-        *out = (struct check){
-            .type = GEN_HANDLE_VkImage, .index = gen_u64_VkImage(a->image), .low = a->hashLow, .high = a->hashHigh};
-        out->place = mix(mix(mix(mix(mix(0, a->mipLevel), a->arrayLayer), a->row), a->rowCount), a->offsetInRow);
-    } else if (calls->command == GEN_lapilliCheckTexels) {
-        const struct gen_args_lapilliCheckTexels *a = args;
-        *out = (struct check){
-            .type = GEN_HANDLE_VkImage, .index = gen_u64_VkImage(a->image), .low = a->hashLow, .high = a->hashHigh};
-        out->place = mix(mix(mix(0, a->mipLevel), a->arrayLayer), a->aspect);
-    } else {
+    switch (calls->command) {
+#define READ(packet, kind, object)                                                                                     \
+    case GEN_##packet: {                                                                                               \
+        const struct gen_args_##packet *a = (const void *)calls->args.bytes;                                           \
+        *out = (struct check){.type = GEN_HANDLE_##kind,                                                               \
+                              .index = gen_u64_##kind(a->object),                                                      \
+                              .place = place_of_##packet(a),                                                           \
+                              .low = a->hashLow,                                                                       \
+                              .high = a->hashHigh};                                                                    \
+        return true;                                                                                                   \
+    }
+        GEN_CHECKS(READ)
+#undef READ
+    default:
         return false;
     }
-    return true;
 }
 
 static enum lap_status add(struct checks *checks, struct check *check)

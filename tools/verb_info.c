@@ -40,10 +40,6 @@ static const char help[] =
     "Exit status: 0, also for an incomplete trace (with a note); 1 out of memory; 2 usage; 3 no readable trace;\n"
     "4 a part of the trace is damaged (the list of uses ends there).\n";
 
-/* The kinds of checks that capture --verify records. */
-enum check_kind { CHECK_PRESENT, CHECK_BUFFER, CHECK_IMAGE, CHECK_KINDS };
-static const char *const check_names[CHECK_KINDS] = {"presents", "buffers", "images"};
-
 /* The results of one pass over the packets. */
 struct pass {
     struct trace_analysis *analysis;
@@ -54,7 +50,7 @@ struct pass {
     uint64_t packets, all_packets;
     struct lap_map threads;
     uint64_t addresses; /* how often the program queried the address of a buffer */
-    uint64_t checks[CHECK_KINDS];
+    uint64_t checks[GEN_CHECK_KINDS];
     uint64_t mappings; /* made by the program's calls */
     uint64_t unchecked[LAP_UNCHECKED_COUNT];
     enum lap_status status; /* LAP_OK, or the status that ended the pass */
@@ -70,24 +66,11 @@ static void note_check(struct pass *pass, const struct trace_call *call)
 {
     const struct gen_args_lapilliUnchecked *args;
 
-    switch (call->command) {
-    case GEN_lapilliCheckPresent:
-        pass->checks[CHECK_PRESENT]++;
-        break;
-    case GEN_lapilliCheckBuffer:
-        pass->checks[CHECK_BUFFER]++;
-        break;
-    case GEN_lapilliCheckImage:
-    case GEN_lapilliCheckTexels:
-        pass->checks[CHECK_IMAGE]++;
-        break;
-    case GEN_lapilliUnchecked:
+    pass->checks[gen_command_checks[call->command]]++;
+    if (call->command == GEN_lapilliUnchecked) {
         args = call->args;
         if (args->reason < LAP_UNCHECKED_COUNT)
             pass->unchecked[args->reason]++;
-        break;
-    default:
-        break;
     }
 }
 
@@ -258,8 +241,8 @@ static bool put_checks(cJSON *object, const cJSON *info, const struct pass *pass
     cJSON *unchecked = cJSON_AddObjectToObject(object, "unchecked");
     bool good = put_flag(object, "verify", info) && put_flag(object, "verify_all", info);
 
-    for (size_t i = 0; i < CHECK_KINDS; i++)
-        good &= put_number(checks, check_names[i], pass->checks[i]);
+    for (size_t i = GEN_CHECK_NONE + 1; i < GEN_CHECK_KINDS; i++)
+        good &= put_number(checks, gen_check_names[i], pass->checks[i]);
     for (size_t i = 0; i < LAP_UNCHECKED_COUNT; i++)
         if (pass->unchecked[i])
             good &= put_number(unchecked, lap_unchecked_names[i], pass->unchecked[i]);
@@ -461,9 +444,9 @@ static void show_checks(const struct pass *pass, const cJSON *json)
         return;
     }
     printf("%-14s", "checks");
-    for (size_t i = 0; i < CHECK_KINDS; i++)
+    for (size_t i = GEN_CHECK_NONE + 1; i < GEN_CHECK_KINDS; i++)
         if (pass->checks[i]) {
-            printf("%s%" PRIu64 " of %s", separator, pass->checks[i], check_names[i]);
+            printf("%s%" PRIu64 " of %s", separator, pass->checks[i], gen_check_names[i]);
             separator = ", ";
         }
     if (!*separator)

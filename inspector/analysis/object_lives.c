@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "gen_decode.h"
+#include "gen_effects.h"
 #include "gen_reflect.h"
 #include "vulkan/walk.h"
 
@@ -212,10 +213,10 @@ static bool is_filled_with_handles(const struct gen_member *member)
            member->flags & GEN_MEMBER_OUTPUT && has_handles(member->type, MOST_NESTED);
 }
 
+/* A packet of our own with what the host wrote into the object that it names. */
 static bool writes(uint32_t command)
 {
-    return command == GEN_lapilliUpdateBuffer || command == GEN_lapilliUpdateBufferSpans ||
-           command == GEN_lapilliUpdateImage || command == GEN_lapilliUpdateImageSpans;
+    return gen_effects[command].does == GEN_EFFECT_WRITES && !gen_command_providers[command];
 }
 
 static enum lap_status visit(void *state, const struct trace_call *call)

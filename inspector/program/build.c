@@ -477,9 +477,11 @@ static enum lap_status emit_post(struct program_build *b)
     return status == LAP_OK ? emit(b, lap_vm_instruction(LAP_VM_POST, 0)) : status;
 }
 
+/* A check of a present is done with the present. */
 static bool may_check(uint32_t command)
 {
-    return command == GEN_lapilliCheckBuffer || command == GEN_lapilliCheckImage || command == GEN_vkQueuePresentKHR;
+    enum gen_check check = (enum gen_check)gen_command_checks[command];
+    return check == GEN_CHECK_BUFFERS || check == GEN_CHECK_IMAGES || command == GEN_vkQueuePresentKHR;
 }
 
 /* Decoders leave padding as it was; zeros there make equal structures equal pieces. */

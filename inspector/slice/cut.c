@@ -341,10 +341,22 @@ static enum lap_status cut_block(struct cut *c, unsigned number, uint64_t *out, 
 
 /* ---- packets ---- */
 
+static void count_check(struct cut *c, uint32_t command)
+{
+    static const enum lap_counter counters[GEN_CHECK_KINDS] = {[GEN_CHECK_PRESENTS] = LAP_COUNTER_PRESENT_CHECKS,
+                                                               [GEN_CHECK_BUFFERS] = LAP_COUNTER_BUFFER_CHECKS,
+                                                               [GEN_CHECK_IMAGES] = LAP_COUNTER_IMAGE_CHECKS};
+    enum gen_check kind = (enum gen_check)gen_command_checks[command];
+
+    if (kind != GEN_CHECK_NONE)
+        lap_writer_count(c->writer, counters[kind], 1);
+}
+
 static void count_packet(struct cut *c, uint32_t command, const struct lap_args *args, bool empty)
 {
     struct lap_writer *w = c->writer;
 
+    count_check(c, command);
     switch (command) {
     case GEN_lapilliBlock:
         lap_writer_count(w, LAP_COUNTER_BLOCKS_RECORDED, 1);
@@ -357,18 +369,6 @@ static void count_packet(struct cut *c, uint32_t command, const struct lap_args 
     case GEN_lapilliUpdateImageSpans:
         lap_writer_count(w, LAP_COUNTER_UPDATES, 1);
         lap_writer_count(w, LAP_COUNTER_UPDATE_BYTES, c->packet.bytes);
-        break;
-    case GEN_lapilliCheckPresent:
-        lap_writer_count(w, LAP_COUNTER_PRESENT_CHECKS, 1);
-        break;
-    case GEN_lapilliCheckBuffer:
-    case GEN_lapilliCheckStores:
-        lap_writer_count(w, LAP_COUNTER_BUFFER_CHECKS, 1);
-        break;
-    case GEN_lapilliCheckImage:
-    case GEN_lapilliCheckTexels:
-    case GEN_lapilliCheckRegion:
-        lap_writer_count(w, LAP_COUNTER_IMAGE_CHECKS, 1);
         break;
     case GEN_lapilliBindBuffer:
     case GEN_lapilliBindImage:

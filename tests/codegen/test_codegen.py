@@ -332,6 +332,12 @@ reason = "wrong on purpose"
     def test_packet_parameter_that_is_none(self) -> None:
         self.fails("a packet parameter reads 'buffer'", toml=replaced(TINY_TOML, '"VkBuffer buffer"', '"buffer"'))
 
+    def test_packet_with_a_hash_that_checks_nothing(self) -> None:
+        hashed = replaced(TINY_TOML, '"VkBuffer buffer"', '"VkBuffer buffer", "uint64_t hashLow"')
+        self.fails(r"overrides.toml:\d+: lapilliData has a hash and does not say what it checks", toml=hashed)
+        self.fails("lapilliData: 'bytes' is none of presents, buffers, images, none",
+                   toml=replaced(hashed, 'name = "lapilliData"', 'name = "lapilliData"\ncheck = "bytes"'))
+
     def test_hook_that_is_none(self) -> None:
         self.fails(r"overrides.toml:\d+: vkCreateInstance: 'behind' is none of after, before, quick", toml=replaced(
             TINY_TOML, 'names = ["vkCreateInstance"]', 'names = ["vkCreateInstance"]\nhooks = ["behind"]'))

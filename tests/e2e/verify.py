@@ -124,6 +124,21 @@ def tolerance_counts_what_is_near(context: Context) -> None:
 
 
 @case
+def checks_of_what_the_host_copied_are_counted(context: Context) -> None:
+    """By each tool as the replay counts them, and as `capture` says at the end."""
+    context = context.on("swiftshader")
+    capture = context.run([context.program("lapilli"), "capture", "--verify", "-o", "out.lapilli", "--", context.app("hostcopy")], expect=None)
+    skip_lacking(capture)
+    checks, counts = check_verified(context.replay()), context.info()["checks"]
+    regions = sum(line["name"] == "lapilliCheckRegion" for line in context.print_lines())
+    check(regions > 10 and sum(counts.values()) == checks and counts["images"] >= regions, f"{checks} checks, {counts}, {regions} of regions")
+    check(f"{checks} checks: {counts['buffers']} of buffers, {counts['images']} of images" in capture.err, capture.err)
+    context.run([str(context.build / "tests/bin/break-check"), "out.lapilli", "other.lapilli", "lapilliCheckRegion"])
+    done = context.run([context.program("lapilli"), "compare-checks", "out.lapilli", "other.lapilli"])
+    check(f"{checks} checks, {regions} different" in done.err, done.err)
+
+
+@case
 def checks_that_differ_can_be_left_out(context: Context) -> None:
     """Two traces of one program, of which one has other hashes."""
     context.run([context.app("unread")], context.layer_env(LAPILLI_VERIFY="all"))
