@@ -45,6 +45,7 @@ struct replay_queue {
     uint32_t family, number;
     VkQueueFlags flags;
     struct replay_queue_progress *progress; /* sync/; NULL until something is submitted */
+    uint32_t open_labels;                   /* submit/queue_labels.c */
 };
 
 /* Its queues and their families: device/queues.h. */
