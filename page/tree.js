@@ -437,8 +437,9 @@ function name({node, draw}) {
   if (draw) return el("span", {class: "what"}, draw.command);
   const {kind, name: text, object} = node.data;
   if (kind === "label") return el("span", {class: "what label"}, `“${text}”`);
-  if (kind === "submit") return el("span", {class: "what"}, "submit ", dim(object ?? ""));
-  if (kind === "command buffer") return el("span", {class: "what"}, object ?? "command buffer");
+  const around = node.data.labels?.length ? el("span", {class: "label"}, ` in “${node.data.labels.join(" / ")}”`) : null;
+  if (kind === "submit") return el("span", {class: "what"}, "submit ", dim(object ?? ""), around);
+  if (kind === "command buffer") return el("span", {class: "what"}, object ?? "command buffer", around);
   if (kind === "render pass") return el("span", {class: "what", title: text}, "render pass");
   return el("span", {class: "what"}, text ?? kind);
 }

@@ -346,6 +346,7 @@ static enum lap_status list(void *user, const struct lap_reader *trace)
     struct bound_walk_options walk = {.first_frame = options->frames[0],
                                       .last_frame = options->frames[1],
                                       .work_only = true,
+                                      .labels = true,
                                       .progress = show_progress};
     struct position_found found;
     enum lap_status status = LAP_OK;

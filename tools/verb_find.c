@@ -19,6 +19,7 @@
 #include "tools/show/moment.h"
 #include "tools/show/text.h"
 #include "tools/show/tree.h"
+#include "vulkan/label.h"
 
 #define PROGRAM "lapilli-find"
 #define HEADER  "kind\tposition\tobject\tshader\ttext\n"
@@ -312,43 +313,15 @@ static enum lap_status find_shaders(struct finder *finder)
 
 /* ---- labels ---- */
 
-static const char *label_of(uint32_t command, const void *args)
-{
-    const VkDebugUtilsLabelEXT *label = NULL;
-    const VkDebugMarkerMarkerInfoEXT *marker = NULL;
-
-    switch (command) {
-    case GEN_vkCmdBeginDebugUtilsLabelEXT:
-        label = ((const struct gen_args_vkCmdBeginDebugUtilsLabelEXT *)args)->pLabelInfo;
-        break;
-    case GEN_vkCmdInsertDebugUtilsLabelEXT:
-        label = ((const struct gen_args_vkCmdInsertDebugUtilsLabelEXT *)args)->pLabelInfo;
-        break;
-    case GEN_vkQueueBeginDebugUtilsLabelEXT:
-        label = ((const struct gen_args_vkQueueBeginDebugUtilsLabelEXT *)args)->pLabelInfo;
-        break;
-    case GEN_vkQueueInsertDebugUtilsLabelEXT:
-        label = ((const struct gen_args_vkQueueInsertDebugUtilsLabelEXT *)args)->pLabelInfo;
-        break;
-    case GEN_vkCmdDebugMarkerBeginEXT:
-        marker = ((const struct gen_args_vkCmdDebugMarkerBeginEXT *)args)->pMarkerInfo;
-        break;
-    case GEN_vkCmdDebugMarkerInsertEXT:
-        marker = ((const struct gen_args_vkCmdDebugMarkerInsertEXT *)args)->pMarkerInfo;
-        break;
-    default:
-        break;
-    }
-    return label ? label->pLabelName : marker ? marker->pMarkerName : NULL;
-}
-
 static enum lap_status see_call(void *user, const struct trace_call *call)
 {
     struct finder *finder = user;
-    const char *label = label_of(call->command, call->args);
+    const char *label;
+    uint64_t queue;
+    enum lap_label_step step = lap_label_queue_step_of(call->command, call->args, &queue, &label);
     char position[POSITION_TEXT_BYTES];
 
-    if (finder->is_full || !has_text(finder, label))
+    if (finder->is_full || step == LAP_LABEL_NONE || !has_text(finder, label))
         return finder->is_full ? LAP_END : LAP_OK;
     snprintf(position, sizeof position, "#%" PRIu64, call->packet->ticket - 1);
     return put(finder, (struct row){.kind = "label", .position = position, .text = label});
@@ -357,10 +330,11 @@ static enum lap_status see_call(void *user, const struct trace_call *call)
 static enum lap_status see_label(void *user, const struct bound_visit *visit)
 {
     struct finder *finder = user;
-    const char *label = label_of(visit->command, visit->args);
+    const char *label;
+    enum lap_label_step step = lap_label_step_of(visit->command, visit->args, &label);
     char position[POSITION_TEXT_BYTES];
 
-    if (finder->is_full || !has_text(finder, label))
+    if (finder->is_full || step == LAP_LABEL_NONE || !has_text(finder, label))
         return finder->is_full ? LAP_END : LAP_OK;
     return put(finder,
                (struct row){.kind = "label", .position = position_text(&visit->position, position), .text = label});

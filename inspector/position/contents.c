@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
+#include "vulkan/label.h"
 
 #define MOST_LEVELS 64u /* of command buffers, one in another */
 
@@ -14,6 +15,8 @@ struct block {
     struct position_counts counts;
     size_t first_executed;
     uint32_t executed_count;
+    size_t first_label;
+    uint32_t labels_begun, labels_ended;
 };
 
 struct position_contents {
@@ -24,6 +27,8 @@ struct position_contents {
     struct lap_arena arena;
     uint64_t *executed; /* command buffers, of the blocks one after the other */
     size_t executed_count, executed_capacity;
+    char **labels; /* that stay open, of the blocks one after the other */
+    size_t label_count, label_capacity;
     uint8_t works[GEN_COMMAND_COUNT];
 };
 
@@ -110,6 +115,31 @@ static enum lap_status add_executed(struct position_contents *c, struct block *b
     return LAP_OK;
 }
 
+static enum lap_status note_label(struct position_contents *c, struct block *block, uint32_t command, const void *args)
+{
+    const char *text;
+
+    switch (lap_label_step_of(command, args, &text)) {
+    case LAP_LABEL_BEGIN:
+        if (!lap_array_grow(&c->labels, sizeof *c->labels, &c->label_capacity, c->label_count + 1) ||
+            !(c->labels[c->label_count] = strdup(text)))
+            return lap_no_memory("the contents of command buffers");
+        c->label_count++;
+        block->labels_begun++;
+        return LAP_OK;
+    case LAP_LABEL_END:
+        if (block->labels_begun) {
+            block->labels_begun--;
+            free(c->labels[--c->label_count]);
+        } else {
+            block->labels_ended++;
+        }
+        return LAP_OK;
+    default:
+        return LAP_OK;
+    }
+}
+
 static enum lap_status look(struct position_contents *c, uint64_t blob, struct block **out)
 {
     struct block *block = lap_map_get(&c->by_blob, blob);
@@ -129,10 +159,13 @@ static enum lap_status look(struct position_contents *c, uint64_t blob, struct b
     if (!block || lap_map_put(&c->by_blob, blob, block, NULL) != LAP_OK)
         return lap_no_memory("the contents of command buffers");
     block->first_executed = c->executed_count;
+    block->first_label = c->label_count;
     while ((status = position_blocks_next(&c->blocks, &command, &args)) == LAP_OK) {
         position_count(&block->counts, c->works[command]);
         if (command == GEN_vkCmdExecuteCommands)
             status = add_executed(c, block, (const void *)args.bytes);
+        else
+            status = note_label(c, block, command, args.bytes);
         if (status != LAP_OK)
             return status;
     }
@@ -181,6 +214,21 @@ enum lap_status position_contents_of(struct position_contents *contents, const s
     return status;
 }
 
+enum lap_status position_contents_labels_of(struct position_contents *contents,
+                                            const struct position_recording *recording,
+                                            struct position_contents_labels *out)
+{
+    struct block *block;
+    enum lap_status status = look(contents, recording->block, &block);
+
+    *out = (struct position_contents_labels){.ended = 0};
+    if (status == LAP_OK)
+        *out = (struct position_contents_labels){block->labels_ended, block->labels_begun,
+
+                                                 block->labels_begun ? contents->labels + block->first_label : NULL};
+    return status;
+}
+
 /* ---- the whole ---- */
 
 enum lap_status position_contents_open(const struct lap_reader *trace, struct position_contents **out)
@@ -209,6 +257,9 @@ void position_contents_close(struct position_contents **contents)
     lap_map_finish(&c->by_recording);
     lap_arena_finish(&c->arena);
     free(c->executed);
+    for (size_t i = 0; i < c->label_count; i++)
+        free(c->labels[i]);
+    free(c->labels);
     free(c);
     *contents = NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * contents: counts the draws and other work of command buffers, with the secondary ones that they execute. Each block
- * is decoded once, on the first request. One thread.
+ * contents: counts the draws and other work of command buffers, with the secondary ones that they execute, and finds
+ * the labels that they leave open. Each block is decoded once, on the first request. One thread.
  */
 #ifndef LAP_INSPECTOR_POSITION_CONTENTS_H
 #define LAP_INSPECTOR_POSITION_CONTENTS_H
@@ -48,5 +48,16 @@ enum position_work position_contents_work(const struct position_contents *conten
 enum lap_status position_contents_of(struct position_contents *contents, const struct position_held *held,
                                      const struct position_recording *recording,
                                      struct position_counts *out) LAP_MUST_CHECK;
+
+/* The debug labels that a command buffer ends, and those that it leaves open. */
+struct position_contents_labels {
+    uint32_t ended;       /* of those that were open before it */
+    uint32_t begun_count; /* and not ended */
+    char *const *begun;   /* valid until the next request; the texts as long as the contents */
+};
+
+enum lap_status position_contents_labels_of(struct position_contents *contents,
+                                            const struct position_recording *recording,
+                                            struct position_contents_labels *out) LAP_MUST_CHECK;
 
 #endif

@@ -9,6 +9,7 @@
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "inspector/position/find.h"
+#include "vulkan/label.h"
 #include "vulkan/pass.h"
 
 struct entry {
@@ -19,6 +20,7 @@ struct entry {
     const char *text;
     uint64_t object, submits, buffers;
     struct position_counts counts;
+    const struct position_label_list *labels;
 };
 
 struct walk {
@@ -36,9 +38,10 @@ struct walk {
         blocks[POSITION_MOST_PLACES]; /* by level of command buffers; those that were needed are open */
     const struct lap_reader *trace;
     struct position_held held;
+    struct position_open_labels labels;
     struct entry *entries; /* of the current frame; the first one is the frame */
     size_t count, capacity;
-    struct lap_arena arena; /* texts of the current frame */
+    struct lap_arena arena; /* texts and labels of the current frame */
     uint64_t frame;         /* from 0 */
     enum lap_status status; /* latched where a callback returns none */
 };
@@ -115,6 +118,20 @@ static const char *keep_text(struct walk *w, const char *text)
     return copy ? memcpy(copy, text, bytes) : "";
 }
 
+/* NULL: none. */
+static enum lap_status keep_labels(struct walk *w, const struct position_label_list *labels,
+                                   const struct position_label_list **out)
+{
+    struct position_label_list *copy = NULL;
+
+    if (labels->count && !(copy = lap_arena_alloc(&w->arena, sizeof *copy, _Alignof(struct position_label_list))))
+        return lap_no_memory("the tree");
+    if (copy)
+        *copy = *labels;
+    *out = copy;
+    return LAP_OK;
+}
+
 /* ---- command buffers ---- */
 
 struct open { /* open scopes of a command buffer */
@@ -139,9 +156,9 @@ static enum lap_status count_recording(struct walk *w, const struct position_rec
     return recording && !w->wish->quick ? position_contents_of(w->contents, &w->held, recording, out) : LAP_OK;
 }
 
-/* places: numbers of its position. */
+/* places: numbers of its position. labels: in front of a primary one. */
 static enum lap_status add_buffer(struct walk *w, size_t owner, unsigned depth, uint64_t number, unsigned places,
-                                  uint64_t command_buffer);
+                                  uint64_t command_buffer, const struct position_label_list *labels);
 
 static unsigned depth_in(const struct buffer_walk *b)
 {
@@ -155,7 +172,7 @@ static void count_in_scopes(struct buffer_walk *b, const struct position_counts 
             position_add(&b->w->entries[b->open[i].entry].counts, counts);
 }
 
-/* text: of a pass the name of its command, of a label NULL or what the program gave it. */
+/* text: of a pass the name of its command, of a label what the program gave it. */
 static enum lap_status begin_scope(struct buffer_walk *b, enum tree_kind kind, uint32_t number, const char *text,
                                    uint64_t object)
 {
@@ -221,7 +238,8 @@ static enum lap_status add_execution(struct buffer_walk *b, uint32_t number,
         return LAP_OK;
     for (uint32_t i = 0; i < count && status == LAP_OK; i++)
         if (is_asked(w, b->places + 1, i + 1))
-            status = add_buffer(w, entry, depth_in(b) + 1, i + 1, b->places + 2, gen_u64_VkCommandBuffer(buffers[i]));
+            status =
+                add_buffer(w, entry, depth_in(b) + 1, i + 1, b->places + 2, gen_u64_VkCommandBuffer(buffers[i]), NULL);
     return status;
 }
 
@@ -254,17 +272,10 @@ static enum lap_status add_command(struct buffer_walk *b, uint32_t number, uint3
     default:
         break;
     }
-    switch (command) {
-    case GEN_vkCmdBeginDebugUtilsLabelEXT: {
-        const VkDebugUtilsLabelEXT *info = ((const struct gen_args_vkCmdBeginDebugUtilsLabelEXT *)args)->pLabelInfo;
-        return begin_scope(b, TREE_LABEL, number, info ? info->pLabelName : NULL, 0);
-    }
-    case GEN_vkCmdDebugMarkerBeginEXT: {
-        const VkDebugMarkerMarkerInfoEXT *info = ((const struct gen_args_vkCmdDebugMarkerBeginEXT *)args)->pMarkerInfo;
-        return begin_scope(b, TREE_LABEL, number, info ? info->pMarkerName : NULL, 0);
-    }
-    case GEN_vkCmdEndDebugUtilsLabelEXT:
-    case GEN_vkCmdDebugMarkerEndEXT:
+    switch (lap_label_step_of(command, args, &name)) {
+    case LAP_LABEL_BEGIN:
+        return begin_scope(b, TREE_LABEL, number, name, 0);
+    case LAP_LABEL_END:
         status = has_node ? add(b->w, leaf, &index) : LAP_OK;
         end_scope(b, TREE_LABEL);
         return status;
@@ -290,11 +301,15 @@ static enum lap_status add_commands(struct buffer_walk *b, struct position_block
 }
 
 static enum lap_status add_buffer(struct walk *w, size_t owner, unsigned depth, uint64_t number, unsigned places,
-                                  uint64_t command_buffer)
+                                  uint64_t command_buffer, const struct position_label_list *labels)
 {
     const struct position_recording *recording = position_held_of(&w->held, command_buffer);
-    struct entry entry = {
-        .kind = TREE_BUFFER, .depth = depth, .owner = owner, .number = number, .object = command_buffer};
+    struct entry entry = {.kind = TREE_BUFFER,
+                          .depth = depth,
+                          .owner = owner,
+                          .number = number,
+                          .object = command_buffer,
+                          .labels = labels};
     struct buffer_walk b = {.w = w, .depth = depth, .places = places};
     enum lap_status status;
 
@@ -320,7 +335,8 @@ static enum lap_status visit_entry(struct walk *w, size_t index)
                              .object = entry->object,
                              .submits = entry->submits,
                              .buffers = entry->buffers,
-                             .counts = entry->counts};
+                             .counts = entry->counts,
+                             .labels = entry->labels};
     uint64_t numbers[POSITION_MOST_NUMBERS];
     size_t owner = index;
 
@@ -367,15 +383,37 @@ static void see_packet(void *state, const struct lap_packet *packet)
     }
 }
 
+/* Notes the labels that a command buffer ends and leaves open. */
+static enum lap_status run_labels(struct walk *w, const struct trace_call *call, uint64_t command_buffer)
+{
+    return w->wish->quick ? LAP_OK
+                          : position_open_labels_run(&w->labels, w->contents, position_submit_queue(call),
+                                                     position_held_of(&w->held, command_buffer));
+}
+
+static enum lap_status pass_submit(struct walk *w, const struct trace_call *call)
+{
+    enum lap_status status = LAP_OK;
+
+    for (uint32_t batch = 0; batch < position_submit_batches(call); batch++)
+        for (uint32_t i = 0; i < position_submit_buffers(call, batch) && status == LAP_OK; i++)
+            status = run_labels(w, call, position_submit_buffer(call, batch, i));
+    return status;
+}
+
 static enum lap_status add_submit(struct walk *w, const struct trace_call *call)
 {
     struct entry entry = {
         .kind = TREE_SUBMIT, .depth = 2, .number = ++w->entries[0].submits, .object = position_submit_queue(call)};
     bool asked = is_asked(w, 1, entry.number) && (w->at || is_wanted_child(w, w->entries[0].number));
+    const struct position_label_list *labels = NULL;
     uint64_t number = 0;
     size_t index = SIZE_MAX;
-    enum lap_status status = asked ? add(w, entry, &index) : LAP_OK;
+    enum lap_status status =
+        keep_labels(w, &position_open_labels_of(&w->labels, entry.object)->of_queue, &entry.labels);
 
+    if (status == LAP_OK && asked)
+        status = add(w, entry, &index);
     for (uint32_t batch = 0; batch < position_submit_batches(call); batch++)
         for (uint32_t i = 0; i < position_submit_buffers(call, batch) && status == LAP_OK; i++) {
             uint64_t command_buffer = position_submit_buffer(call, batch, i);
@@ -385,12 +423,17 @@ static enum lap_status add_submit(struct walk *w, const struct trace_call *call)
                 status = count_recording(w, position_held_of(&w->held, command_buffer), &counts);
             position_add(&w->entries[0].counts, &counts);
             w->entries[0].buffers++;
-            if (index == SIZE_MAX)
-                continue;
-            position_add(&w->entries[index].counts, &counts);
-            w->entries[index].buffers++;
-            if (status == LAP_OK && is_asked(w, 2, number))
-                status = add_buffer(w, index, 3, number, POSITION_BUFFER, command_buffer);
+            if (index != SIZE_MAX) {
+                position_add(&w->entries[index].counts, &counts);
+                w->entries[index].buffers++;
+            }
+            if (status == LAP_OK && index != SIZE_MAX && is_asked(w, 2, number)) {
+                status = keep_labels(w, &position_open_labels_of(&w->labels, entry.object)->left_open, &labels);
+                if (status == LAP_OK)
+                    status = add_buffer(w, index, 3, number, POSITION_BUFFER, command_buffer, labels);
+            }
+            if (status == LAP_OK)
+                status = run_labels(w, call, command_buffer);
         }
     return status;
 }
@@ -403,14 +446,17 @@ static enum lap_status see(void *state, const struct trace_call *call)
         return w->status;
     if (call->command == GEN_lapilliBlock)
         return position_held_record(&w->held, call);
-    return is_asked(w, 0, w->frame + 1) ? add_submit(w, call) : LAP_OK;
+    if (call->command != GEN_vkQueueSubmit && call->command != GEN_vkQueueSubmit2)
+        return position_open_labels_see(&w->labels, call);
+    return is_asked(w, 0, w->frame + 1) ? add_submit(w, call) : pass_submit(w, call);
 }
 
 /* ---- the whole ---- */
 
 static enum lap_status go(struct walk *w)
 {
-    static const uint16_t commands[] = {GEN_lapilliBlock, GEN_vkQueueSubmit, GEN_vkQueueSubmit2, GEN_COMMAND_NONE};
+    static const uint16_t commands[] = {POSITION_OPEN_LABELS_COMMANDS, GEN_lapilliBlock, GEN_vkQueueSubmit,
+                                        GEN_vkQueueSubmit2, GEN_COMMAND_NONE};
     const struct trace_visitor visitor = {.commands = commands, .visit = see, .see_packet = see_packet, .state = w};
     enum lap_status status = begin_frame(w, 0), end;
     /* Calls behind the last frame are shown if they have submits, or if there is nothing else. */
@@ -435,6 +481,7 @@ enum lap_status tree_walk(const struct lap_reader *trace, const struct tree_wish
     enum lap_status status = position_contents_open(trace, &w.contents);
 
     position_held_init(&w.held);
+    position_open_labels_init(&w.labels);
     lap_arena_init(&w.arena, 0);
     if (status == LAP_OK)
         status = go(&w);
@@ -443,6 +490,7 @@ enum lap_status tree_walk(const struct lap_reader *trace, const struct tree_wish
             position_blocks_close(&w.blocks[i]);
     position_contents_close(&w.contents);
     position_held_finish(&w.held);
+    position_open_labels_finish(&w.labels);
     lap_arena_finish(&w.arena);
     free(w.entries);
     *out_children = w.children;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "inspector/position/contents.h"
+#include "inspector/position/open_labels.h"
 #include "inspector/position/position.h"
 
 enum tree_kind {
@@ -29,6 +30,9 @@ struct tree_node { /* valid during the visit */
     uint64_t object;               /* number of the queue, the command buffer or the render pass; 0: none */
     uint64_t submits, buffers;     /* in it, where these are its children */
     struct position_counts counts; /* of all that is in it */
+    /* That are open at its beginning: of a submit those of its queue, of a primary command buffer those that earlier
+     * ones left open. NULL: none, or it is another node. */
+    const struct position_label_list *labels;
 };
 
 /* Each is called before the nodes in it; an error ends the walk. */
@@ -38,7 +42,7 @@ struct tree_wish {
     const struct position *at; /* NULL: the whole trace; not of a packet, and position_find has found it */
     unsigned depth;            /* nodes further below are not visited */
     /* Command buffers are not decoded: they have no nodes, and of the counts only `commands`, without those of
-     * secondary command buffers. */
+     * secondary command buffers. Labels that they leave open are not known. */
     bool quick;
     bool all; /* every command of a command buffer has a node, also those that only set state, and ends */
     /* The direct children of the position, or the frames of the whole trace, counted from 1: only these are visited,

@@ -9,6 +9,7 @@
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "gen_renamed.h"
+#include "vulkan/label.h"
 #include "vulkan/pass.h"
 
 #define GRAPHICS_STAGES (VK_SHADER_STAGE_ALL_GRAPHICS | VK_SHADER_STAGE_TASK_BIT_EXT | VK_SHADER_STAGE_MESH_BIT_EXT)
@@ -456,12 +457,12 @@ static void end_query(struct bound *b, uint64_t pool, uint32_t query, uint32_t e
 
 static enum lap_status begin_label(struct bound *b, uint32_t index, const char *text)
 {
-    size_t bytes = text ? strlen(text) + 1 : 1;
+    size_t bytes = strlen(text) + 1;
     char *copy = lap_arena_alloc(&b->arena, bytes, 1);
 
     if (!copy || !lap_array_grow(&b->labels, sizeof *b->labels, &b->label_capacity, b->label_count + 1))
         return lap_no_memory("the state of a command buffer");
-    memcpy(copy, text ? text : "", bytes);
+    memcpy(copy, text, bytes);
     b->labels[b->label_count++] = (struct bound_label){copy, index};
     return LAP_OK;
 }
@@ -492,7 +493,7 @@ void bound_init(struct bound *b, const struct creation_facts *facts)
 {
     *b = (struct bound){.facts = facts};
     lap_arena_init(&b->arena, 0);
-    bound_begin(b, NULL);
+    bound_begin(b, NULL, NULL);
 }
 
 void bound_finish(struct bound *b)
@@ -510,7 +511,7 @@ void bound_finish(struct bound *b)
     *b = (struct bound){.facts = NULL};
 }
 
-void bound_begin(struct bound *b, const struct bound *outer)
+void bound_begin(struct bound *b, const struct bound *outer, const struct position_queue_labels *around)
 {
     lap_arena_reset(&b->arena);
     b->setting_count = 0;
@@ -522,7 +523,8 @@ void bound_begin(struct bound *b, const struct bound *outer)
         b->pass.inherited = outer->pass.kind != BOUND_NO_PASS;
     }
     b->condition.command = b->feedback_command = BOUND_NO_COMMAND;
-    b->query_count = b->label_count = 0;
+    b->query_count = b->label_count = b->around_ended = 0;
+    b->around = around;
 }
 
 /* VK_NV_inherited_viewport_scissor. */
@@ -759,21 +761,12 @@ static enum lap_status see_query(struct bound *b, uint32_t index, uint32_t comma
     }
 }
 
-static enum lap_status see_label(struct bound *b, uint32_t index, uint32_t command, const void *args)
+static void end_label(struct bound *b)
 {
-    switch (command) {
-    case GEN_vkCmdBeginDebugUtilsLabelEXT: {
-        const VkDebugUtilsLabelEXT *info = ((const struct gen_args_vkCmdBeginDebugUtilsLabelEXT *)args)->pLabelInfo;
-        return begin_label(b, index, info ? info->pLabelName : NULL);
-    }
-    case GEN_vkCmdDebugMarkerBeginEXT: {
-        const VkDebugMarkerMarkerInfoEXT *info = ((const struct gen_args_vkCmdDebugMarkerBeginEXT *)args)->pMarkerInfo;
-        return begin_label(b, index, info ? info->pMarkerName : NULL);
-    }
-    default:
-        b->label_count -= b->label_count > 0;
-        return LAP_OK;
-    }
+    if (b->label_count)
+        b->label_count--;
+    else if (b->around && b->around_ended < b->around->left_open.count)
+        b->around_ended++;
 }
 
 static void see_condition(struct bound *b, uint32_t index, const VkConditionalRenderingBeginInfoEXT *info)
@@ -787,6 +780,7 @@ static void see_condition(struct bound *b, uint32_t index, const VkConditionalRe
 enum lap_status bound_see(struct bound *b, const struct lap_block *at, uint32_t command, const void *args)
 {
     uint32_t index = at->index;
+    const char *text;
 
     if (b->facts->states.numbers[command])
         return set(b, at, command, args);
@@ -808,6 +802,15 @@ enum lap_status bound_see(struct bound *b, const struct lap_block *at, uint32_t 
     case LAP_PASS_NONE:
         break;
     }
+    switch (lap_label_step_of(command, args, &text)) {
+    case LAP_LABEL_BEGIN:
+        return begin_label(b, index, text);
+    case LAP_LABEL_END:
+        end_label(b);
+        return LAP_OK;
+    default:
+        break;
+    }
     switch (command) {
     case GEN_vkBeginCommandBuffer:
         return begin_buffer(b, ((const struct gen_args_vkBeginCommandBuffer *)args)->pBeginInfo);
@@ -819,11 +822,6 @@ enum lap_status bound_see(struct bound *b, const struct lap_block *at, uint32_t 
     case GEN_vkCmdEndQuery:
     case GEN_vkCmdEndQueryIndexedEXT:
         return see_query(b, index, command, args);
-    case GEN_vkCmdBeginDebugUtilsLabelEXT:
-    case GEN_vkCmdDebugMarkerBeginEXT:
-    case GEN_vkCmdEndDebugUtilsLabelEXT:
-    case GEN_vkCmdDebugMarkerEndEXT:
-        return see_label(b, index, command, args);
     case GEN_vkCmdBeginConditionalRenderingEXT:
         see_condition(b, index,
                       ((const struct gen_args_vkCmdBeginConditionalRenderingEXT *)args)->pConditionalRenderingBegin);

@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
+#include "inspector/position/open_labels.h"
 #include "inspector/state/creation_facts.h"
 #include "vulkan/block.h"
 
@@ -120,17 +121,19 @@ struct bound {
     struct bound_pass pass;
     struct bound_query *queries;
     size_t query_count, query_capacity;
-    struct bound_label *labels;
+    struct bound_label *labels; /* that began in this command buffer */
     size_t label_count, label_capacity;
+    const struct position_queue_labels *around; /* of a primary one; NULL: none */
+    size_t around_ended;                        /* of those that were left open, the innermost ones */
     struct lap_arena arena;
 };
 
 void bound_init(struct bound *bound, const struct creation_facts *facts);
 void bound_finish(struct bound *bound); /* also of a zeroed one */
 
-/* At the start of a command buffer. outer: of the vkCmdExecuteCommands that executes it; NULL: none. It stays as it is
- * while this one is used. */
-void bound_begin(struct bound *bound, const struct bound *outer);
+/* At the start of a command buffer. outer: of the vkCmdExecuteCommands that executes it; NULL: none. around: the labels
+ * that are open in front of a primary one; NULL: none. Both stay as they are while this one is used. */
+void bound_begin(struct bound *bound, const struct bound *outer, const struct position_queue_labels *around);
 
 /* The next command. at: the block as it was in front of the command. LAP_ERROR_MEMORY; LAP_ERROR_LIMIT: a number is too
  * large, or too many commands have effects that hold. */

@@ -8,6 +8,7 @@
 #include "inspector/position/blocks.h"
 #include "inspector/position/find.h"
 #include "inspector/position/held.h"
+#include "inspector/position/open_labels.h"
 
 struct walk {
     const struct lap_reader *trace;
@@ -18,6 +19,8 @@ struct walk {
     struct descriptors descriptors;
     struct position_held held;
     struct position_contents *contents;
+    struct position_open_labels labels;
+    const struct position_queue_labels *around;          /* the current command buffer */
     struct position_blocks blocks[POSITION_MOST_PLACES]; /* [depth] */
     struct bound bounds[POSITION_MOST_PLACES];
     struct bound_visit now;
@@ -122,7 +125,7 @@ static enum lap_status walk_buffer(struct walk *w, unsigned depth, uint64_t comm
         status = position_blocks_begin(blocks, recording->block, command_buffer);
     if (status != LAP_OK)
         return status;
-    bound_begin(&w->bounds[depth], depth ? &w->bounds[depth - 1] : NULL);
+    bound_begin(&w->bounds[depth], depth ? &w->bounds[depth - 1] : NULL, depth ? NULL : w->around);
     w->now.command_buffer = command_buffer;
     w->now.block = recording->block;
     now->count++;
@@ -145,21 +148,36 @@ static enum lap_status walk_buffer(struct walk *w, unsigned depth, uint64_t comm
     return status;
 }
 
-static enum lap_status walk_submit(struct walk *w, const struct trace_call *call)
+/* A command buffer of a submit. */
+static enum lap_status walk_primary(struct walk *w, bool asked, uint64_t queue, uint64_t command_buffer)
+{
+    enum lap_status status = LAP_OK;
+
+    w->around = position_open_labels_of(&w->labels, queue);
+    if (asked && is_asked(w) && !is_over(w, false))
+        status = walk_buffer(w, 0, command_buffer);
+    if (status == LAP_OK && w->options->labels)
+        status = position_open_labels_run(&w->labels, w->contents, queue, position_held_of(&w->held, command_buffer));
+    return status;
+}
+
+/* asked: of the frame. */
+static enum lap_status walk_submit(struct walk *w, const struct trace_call *call, bool asked)
 {
     struct position *now = &w->now.position;
+    uint64_t queue = position_submit_queue(call);
     enum lap_status status = LAP_OK;
 
     w->now.ticket = call->packet->ticket;
     *now = (struct position){.count = POSITION_SUBMIT, .numbers = {w->frame, w->submits}};
-    if (!is_asked(w) || is_over(w, false))
+    asked = asked && is_asked(w) && !is_over(w, false);
+    if (!asked && !w->options->labels)
         return LAP_OK;
     now->count = POSITION_BUFFER;
     for (uint32_t batch = 0; batch < position_submit_batches(call) && status == LAP_OK; batch++)
         for (uint32_t i = 0; i < position_submit_buffers(call, batch) && status == LAP_OK; i++) {
             now->numbers[POSITION_BUFFER - 1]++;
-            if (is_asked(w) && !is_over(w, false))
-                status = walk_buffer(w, 0, position_submit_buffer(call, batch, i));
+            status = walk_primary(w, asked, queue, position_submit_buffer(call, batch, i));
         }
     return status;
 }
@@ -175,7 +193,9 @@ static enum lap_status see(void *state, const struct trace_call *call)
     if (call->command == GEN_lapilliBlock)
         return position_held_record(&w->held, call);
     if (call->command != GEN_vkQueueSubmit && call->command != GEN_vkQueueSubmit2) {
-        enum lap_status status = creation_facts_see(&w->facts, call);
+        enum lap_status status = position_open_labels_see(&w->labels, call);
+        if (status == LAP_OK)
+            status = creation_facts_see(&w->facts, call);
         return status == LAP_OK && w->options->descriptors ? descriptors_see(&w->descriptors, call) : status;
     }
     if (frame != w->frame)
@@ -186,16 +206,19 @@ static enum lap_status see(void *state, const struct trace_call *call)
         w->options->progress(w->user, call->packet);
     if (frame > last || (at && at->count >= POSITION_SUBMIT && frame == last && w->submits > at->numbers[1]))
         return LAP_END;
-    return frame >= first ? walk_submit(w, call) : LAP_OK;
+    return walk_submit(w, call, frame >= first);
 }
 
 enum lap_status bound_walk(const struct lap_reader *trace, const struct bound_walk_options *options,
                            bound_visit_fn visit, void *user)
 {
-    static const uint16_t commands[] = {CREATION_FACTS_COMMANDS, GEN_lapilliBlock, GEN_vkQueueSubmit,
-                                        GEN_vkQueueSubmit2, GEN_COMMAND_NONE};
-    static const uint16_t with_descriptors[] = {CREATION_FACTS_COMMANDS, DESCRIPTORS_COMMANDS, GEN_lapilliBlock,
-                                                GEN_vkQueueSubmit,       GEN_vkQueueSubmit2,   GEN_COMMAND_NONE};
+    static const uint16_t commands[] = {CREATION_FACTS_COMMANDS, POSITION_OPEN_LABELS_COMMANDS,
+                                        GEN_lapilliBlock,        GEN_vkQueueSubmit,
+                                        GEN_vkQueueSubmit2,      GEN_COMMAND_NONE};
+    static const uint16_t with_descriptors[] = {
+        CREATION_FACTS_COMMANDS, DESCRIPTORS_COMMANDS, POSITION_OPEN_LABELS_COMMANDS,
+        GEN_lapilliBlock,        GEN_vkQueueSubmit,    GEN_vkQueueSubmit2,
+        GEN_COMMAND_NONE};
     struct walk *w = calloc(1, sizeof *w);
     const struct trace_visitor visitors[] = {{.all_commands = !options->calls,
                                               .commands = options->calls,
@@ -221,6 +244,7 @@ enum lap_status bound_walk(const struct lap_reader *trace, const struct bound_wa
     descriptors_init(&w->descriptors);
     w->now.descriptors = options->descriptors ? &w->descriptors : NULL;
     position_held_init(&w->held);
+    position_open_labels_init(&w->labels);
     status = position_contents_open(trace, &w->contents);
     if (status == LAP_OK)
         status = trace_pass_run(trace, last == UINT64_MAX ? 0 : last, &visitors[first], 2 - first);
@@ -231,6 +255,7 @@ enum lap_status bound_walk(const struct lap_reader *trace, const struct bound_wa
     }
     position_contents_close(&w->contents);
     position_held_finish(&w->held);
+    position_open_labels_finish(&w->labels);
     descriptors_finish(&w->descriptors);
     creation_facts_finish(&w->facts);
     free(w);

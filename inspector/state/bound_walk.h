@@ -35,8 +35,9 @@ struct bound_walk_options {
     uint64_t first_frame, last_frame; /* from 1 */
     bool work_only;                   /* only commands with work are visited */
     bool descriptors;                 /* of sets are followed, too */
-    const struct position *until;     /* visits nothing behind it; not of a packet. NULL: all */
-    uint64_t last_ticket;             /* later packets are not seen; 0: all are */
+    bool labels; /* also those that are open in front of a command buffer, for which all before it are decoded */
+    const struct position *until; /* visits nothing behind it; not of a packet. NULL: all */
+    uint64_t last_ticket;         /* later packets are not seen; 0: all are */
     /* Visits calls, too, in front of the commands of a submit, also information packets. NULL: not. */
     trace_visit_fn visit_call; /* with `user` */
     const uint16_t *calls;     /* which ones: a list that ends with 0; NULL: all */

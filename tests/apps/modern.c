@@ -30,12 +30,14 @@ struct functions {
     PFN_vkCmdEndDebugUtilsLabelEXT end_label;
     PFN_vkCmdInsertDebugUtilsLabelEXT insert_label;
     PFN_vkQueueInsertDebugUtilsLabelEXT insert_queue_label;
+    PFN_vkQueueBeginDebugUtilsLabelEXT begin_queue_label;
+    PFN_vkQueueEndDebugUtilsLabelEXT end_queue_label;
 };
 
 struct renderer {
     struct app *app;
     struct functions vk;
-    bool push, dynamic_state, multi_draw, khr_names;
+    bool push, dynamic_state, multi_draw, khr_names, labels;
     struct app_image image;
     struct app_buffer uniforms, staging, pixels;
     VkDescriptorSetLayout set_layout, push_layout;
@@ -101,6 +103,10 @@ static void load(struct renderer *r)
         (PFN_vkCmdInsertDebugUtilsLabelEXT)vkGetInstanceProcAddr(instance, "vkCmdInsertDebugUtilsLabelEXT");
     vk->insert_queue_label =
         (PFN_vkQueueInsertDebugUtilsLabelEXT)vkGetInstanceProcAddr(instance, "vkQueueInsertDebugUtilsLabelEXT");
+    vk->begin_queue_label =
+        (PFN_vkQueueBeginDebugUtilsLabelEXT)vkGetInstanceProcAddr(instance, "vkQueueBeginDebugUtilsLabelEXT");
+    vk->end_queue_label =
+        (PFN_vkQueueEndDebugUtilsLabelEXT)vkGetInstanceProcAddr(instance, "vkQueueEndDebugUtilsLabelEXT");
 }
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
@@ -495,6 +501,25 @@ static void submit(const struct renderer *r, VkCommandBuffer upload, VkCommandBu
     CHECK_VK(r->vk.submit2(r->app->queue, 2, submits, VK_NULL_HANDLE));
 }
 
+/* --labels: around both command buffers of a frame, and of two frames. */
+static void begin_labels(const struct renderer *r, VkCommandBuffer upload, uint32_t frame)
+{
+    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, .pLabelName = "two frames"};
+
+    if (!r->labels || !r->vk.begin_label)
+        return;
+    if (frame % 2 == 0)
+        r->vk.begin_label(upload, &label);
+    label.pLabelName = "from the upload on";
+    r->vk.begin_label(upload, &label);
+}
+
+static void end_labels(const struct renderer *r, VkCommandBuffer drawing, uint32_t frame)
+{
+    for (uint32_t i = 0; r->labels && r->vk.end_label && i < 1 + frame % 2; i++)
+        r->vk.end_label(drawing);
+}
+
 static void run_frame(struct renderer *r, uint32_t frame)
 {
     const struct app *app = r->app;
@@ -531,6 +556,7 @@ static void run_frame(struct renderer *r, uint32_t frame)
         record_quarter(r, secondaries[q], sets[q % 2], q);
 
     VkCommandBuffer upload = app_begin(app), drawing = app_begin(app);
+    begin_labels(r, upload, frame);
     record_upload(r, upload);
     CHECK_VK(vkEndCommandBuffer(upload));
     VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, .pLabelName = "four quarters"};
@@ -542,11 +568,17 @@ static void run_frame(struct renderer *r, uint32_t frame)
     label.pLabelName = "all four are drawn";
     if (r->vk.insert_label)
         r->vk.insert_label(drawing, &label);
+    end_labels(r, drawing, frame);
     CHECK_VK(vkEndCommandBuffer(drawing));
     label.pLabelName = "four are submitted";
     if (r->vk.insert_queue_label)
         r->vk.insert_queue_label(app->queue, &label);
+    label.pLabelName = "a frame";
+    if (r->vk.begin_queue_label)
+        r->vk.begin_queue_label(app->queue, &label);
     submit(r, upload, drawing, first);
+    if (r->vk.end_queue_label)
+        r->vk.end_queue_label(app->queue);
 
     const uint64_t last = first + 2;
     VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
@@ -587,9 +619,10 @@ static void destroy(struct renderer *r)
 
 int main(int argc, char **argv)
 {
-    static bool khr_names;
+    static bool khr_names, labels;
     static const struct app_option options[] = {
         {"--khr", "use the extensions' names where Vulkan 1.3 has its own", &khr_names, NULL},
+        {"--labels", "labels that end in later command buffers, at which some drivers crash", &labels, NULL},
         {0},
     };
     static const char *const instance_extensions[] = {"VK_EXT_debug_utils", NULL};
@@ -604,6 +637,7 @@ int main(int argc, char **argv)
     struct renderer renderer = {.app = &app};
     app_init(&app, argc, argv, &program);
     renderer.khr_names = khr_names;
+    renderer.labels = labels;
     create_messenger(&renderer);
     create_device(&renderer);
     create(&renderer);

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from typing import Iterator
 
 from e2e.cases import Context, check
@@ -69,13 +70,28 @@ class Objects:
         return sum(b["descriptorCount"] for b in bindings if b["descriptorType"].endswith("_DYNAMIC"))
 
 
+class QueueLabels:
+    """Those that are open on each queue: its own ones, and those that its command buffers have left open."""
+
+    def __init__(self) -> None:
+        self.own: dict[str, list[str]] = defaultdict(list)
+        self.left: dict[str, list[str]] = defaultdict(list)
+
+    def see(self, line: dict) -> None:
+        queue = line["args"].get("queue")
+        if line["name"] == "vkQueueBeginDebugUtilsLabelEXT":
+            self.own[queue].append(line["args"]["pLabelInfo"]["pLabelName"])
+        elif line["name"] == "vkQueueEndDebugUtilsLabelEXT" and self.own[queue]:
+            self.own[queue].pop()
+
+
 class Bound:
     """The state of a command buffer."""
 
-    def __init__(self, objects: Objects, outer: Bound | None) -> None:
+    def __init__(self, objects: Objects, outer: Bound | None, around: tuple[list[str], list[str]] = ([], [])) -> None:
         self.objects, self.outer = objects, outer
-        self.labels: list[str] = list(outer.labels) if outer else []
-        self.own_labels = len(self.labels)
+        self.labels: list[str] = list(outer.labels) if outer else around[0] + around[1]
+        self.own_labels = len(self.labels) if outer else len(around[0])
         self.begun: dict | None = outer.begun if outer else None
         self.dynamic: dict[tuple[str, object], int] = {}
         self.forget()
@@ -210,17 +226,19 @@ def found(row: dict) -> dict:
 
 def draws_of(lines: list[dict]) -> Iterator[tuple[str, str, dict]]:
     """The position, the command and the state of each draw, in the order of the submits."""
-    objects, held, counts = Objects(), {}, {}
+    objects, held, counts, labels = Objects(), {}, {}, QueueLabels()
 
-    def walk(buffer: str, position: str, outer: Bound | None) -> Iterator[tuple[str, str, dict]]:
-        bound = Bound(objects, outer)
+    def walk(buffer: str, position: str, outer: Bound | None, queue: str) -> Iterator[tuple[str, str, dict]]:
+        bound = Bound(objects, outer, (labels.own[queue], labels.left[queue]))
         for line in held.get(buffer, []):
             name, at = line["name"], f"{position}.{line['command']}"
             for i, inner in enumerate(line["args"].get("pCommandBuffers") or [] if name == "vkCmdExecuteCommands" else []):
-                yield from walk(inner, f"{at}.{i + 1}", bound)
+                yield from walk(inner, f"{at}.{i + 1}", bound, queue)
             bound.see(line["command"], at, name, line["args"])
             if name.startswith(("vkCmdDraw", "vkCmdDispatch", "vkCmdTraceRays")):
                 yield at, name, {**bound.expected(name), "args": line["args"]}
+        if not outer:
+            labels.left[queue] = bound.labels[bound.own_labels:]
 
     for line in lines:
         if "inFlight" in line or "failed" in line.get("flags", []) or "args" not in line:
@@ -235,8 +253,9 @@ def draws_of(lines: list[dict]) -> Iterator[tuple[str, str, dict]]:
             for batch in line["args"]["pSubmits"] or []:
                 for info in batch.get("pCommandBuffers", batch.get("pCommandBufferInfos")) or []:
                     number += 1
-                    yield from walk(info if isinstance(info, str) else info["commandBuffer"], f"{line['frame']}.{counts[line['frame']]}.{number}", None)
+                    yield from walk(info if isinstance(info, str) else info["commandBuffer"], f"{line['frame']}.{counts[line['frame']]}.{number}", None, line["args"]["queue"])
         else:
+            labels.see(line)
             objects.see(line["name"], line["args"])
 
 

@@ -7,7 +7,7 @@ import json
 import re
 from typing import Callable
 
-from e2e.bound import check_bound
+from e2e.bound import QueueLabels, check_bound
 from e2e.cases import Cases, Context, Failure, Program, Skip, check, chunks_of, prepare_on, programs
 from e2e.sets import check_sets
 from e2e.uses import check_uses
@@ -43,6 +43,7 @@ class Reading:
         self.held: dict[str, list[dict]] = {}
         self.at: dict[str, dict] = {}  # the line of a submit, a command buffer or a command, by its position
         self.blocks: dict[str, dict] = {}
+        self.labels = QueueLabels()
         frames: dict[int, dict] = {i + 1: node(str(i + 1), "frame") for i in range(max(marked_frames, 1))}
         for line in lines:
             if "block" in line:
@@ -56,16 +57,30 @@ class Reading:
                 frame["submits"] += 1
                 frame["buffers"] += submit["buffers"]
                 add(frame, submit)
+            else:
+                self.labels.see(line)
         self.frames = list(frames.values())
 
     def submit(self, at: str, line: dict) -> dict:
         self.at[at] = line
-        found = node(at, "submit", None, line["args"]["queue"])
+        queue = line["args"]["queue"]
+        found = node(at, "submit", None, queue) | ({"labels": list(self.labels.own[queue])} if self.labels.own[queue] else {})
         for batch in line["args"]["pSubmits"] or []:
             for info in batch.get("pCommandBuffers", batch.get("pCommandBufferInfos")) or []:
                 found["buffers"] += 1
-                add(found, self.buffer(f"{at}.{found['buffers']}", info if isinstance(info, str) else info["commandBuffer"]))
+                handle = info if isinstance(info, str) else info["commandBuffer"]
+                left = self.labels.left[queue]
+                add(found, self.buffer(f"{at}.{found['buffers']}", handle) | ({"labels": list(left)} if left else {}))
+                self.run_labels(handle, left)
         return found
+
+    def run_labels(self, handle: str, left: list[str]) -> None:
+        for command in self.held.get(handle, []):
+            info = command["args"].get("pLabelInfo") or command["args"].get("pMarkerInfo") or {}
+            if LABEL.match(command["name"]):
+                left.append(info.get("pLabelName") or info.get("pMarkerName") or "")
+            elif LABEL_END.match(command["name"]) and left:
+                left.pop()
 
     def buffer(self, at: str, handle: str) -> dict:
         inside = [node(at, "command buffer", None, handle)]  # and the render passes and labels that have begun
@@ -168,6 +183,27 @@ def tree(program: Program) -> Callable[[Context], None]:
             check_printed_alone(context, file)
             check_every_command(context, file)
     return run
+
+
+def labels_go_on(driver: str) -> Callable[[Context], None]:
+    """In later command buffers of the queue, also in those of later submits; and those of the queue itself are around them."""
+    def run(context: Context) -> None:
+        context, command = prepare_on(context, Program("modern", [context.app("modern"), "--labels", "--frames", "4"], False), driver)
+        context.capture(command)
+        lapilli, around = context.program("lapilli"), ["a frame", "two frames", "from the upload on"]
+        rows = [json.loads(line) for line in context.run([lapilli, "draws", "--json", "out.lapilli"]).out.splitlines()]
+        check(rows and all(row["labels"] == [*around, "four quarters"] for row in rows), f"{rows[:2]}")
+        inside = context.run([lapilli, "draws", "--pass", "two*", "--json", "out.lapilli"]).out
+        check(len(inside.splitlines()) == len(rows), inside)
+        for at, labels in (("2.1", around[:1]), ("2.1.1", around[1:2]), ("2.1.2", around[1:])):
+            for way in ([], ["--at", at]):
+                text = context.run([lapilli, "tree", "--color", "never", "--depth", "9", *way, "out.lapilli"]).out
+                check(re.search(rf"^ *{at}  \w+:\d+" + "".join(f' in "{label}"' for label in labels) + ": ", text, re.M) is not None, text)
+        check_tree(context, "out.lapilli")
+    return run
+
+
+CASES.update({f"labels-go-on-in-later-command-buffers/{driver}": labels_go_on(driver) for driver in ("null", "swiftshader")})
 
 
 def check_every_command(context: Context, file: str) -> None:

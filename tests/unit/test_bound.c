@@ -32,7 +32,7 @@ UNIT_TEST(pushed_bytes_go_before_earlier_ones)
     CHECK_EQ_INT(bound.push_bytes, 16);
     CHECK(memcmp(bound.push + 4, "01234567efgh", 12) == 0);
     CHECK(memcmp(bound.push_known, "\0\0\0\0\1\1\1\1\1\1\1\1\1\1\1\1", 16) == 0);
-    bound_begin(&bound, NULL);
+    bound_begin(&bound, NULL, NULL);
     CHECK_EQ_INT(bound.push_bytes, 0);
     CHECK_EQ_INT(push(&bound, 12, 4, "wxyz"), LAP_OK);
     CHECK(memcmp(bound.push_known, "\0\0\0\0\0\0\0\0\0\0\0\0\1\1\1\1", 16) == 0);

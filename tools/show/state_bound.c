@@ -69,6 +69,7 @@ enum lap_status lap_state_bound(const struct lap_state_view *view)
                                                .first_frame = 1,
                                                .last_frame = UINT64_MAX,
                                                .descriptors = true,
+                                               .labels = true,
                                                .progress = show_progress};
     enum lap_status status;
 

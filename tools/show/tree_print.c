@@ -92,6 +92,17 @@ static void print_name(const struct lap_tree_printer *printer, const struct tree
     fprintf(out, "%s%s", node->text ? " " : "", handle);
 }
 
+/* Of the queue, or left open by earlier command buffers. */
+static void print_labels(const struct lap_tree_printer *printer, const struct position_label_list *labels)
+{
+    for (size_t i = 0; labels && i < labels->count; i++) {
+        fputs(printer->colour ? " in " LABEL_COLOUR : " in ", printer->out);
+        lap_text_quoted(printer->out, labels->texts[i], strlen(labels->texts[i]));
+        if (printer->colour)
+            fputs(NO_COLOUR, printer->out);
+    }
+}
+
 enum lap_status lap_tree_text(void *user, const struct tree_node *node)
 {
     struct lap_tree_printer *printer = user;
@@ -102,6 +113,7 @@ enum lap_status lap_tree_text(void *user, const struct tree_node *node)
     fprintf(printer->out, "%*s%s%s%s  ", (int)(depth < 100 ? depth : 100) * 2, "", printer->colour ? DIM_COLOUR : "",
             position_text(&node->position, position), printer->colour ? NO_COLOUR : "");
     print_name(printer, node);
+    print_labels(printer, node->labels);
     if (node->kind != TREE_COMMAND)
         print_counts(printer->out, ": ", node->submits, node->buffers, &node->counts);
     fputc('\n', printer->out);
@@ -146,6 +158,16 @@ static void put_counts(FILE *out, const struct position_counts *counts)
             counts->others);
 }
 
+static void put_labels(FILE *out, const struct position_label_list *labels)
+{
+    for (size_t i = 0; labels && i < labels->count; i++) {
+        fputs(i ? ", " : ", \"labels\": [", out);
+        lap_text_put_json(out, labels->texts[i]);
+    }
+    if (labels)
+        fputc(']', out);
+}
+
 void lap_tree_json_begin(struct lap_tree_printer *printer)
 {
     char position[POSITION_TEXT_BYTES];
@@ -182,6 +204,7 @@ enum lap_status lap_tree_json(void *user, const struct tree_node *node)
         lap_text_handle(lap_tree_object_type(node->kind), node->object, text);
     fputs(", \"object\": ", printer->out);
     lap_text_put_json(printer->out, node->object ? text : NULL);
+    put_labels(printer->out, node->labels);
     fprintf(printer->out, ", \"submits\": %" PRIu64 ", \"buffers\": %" PRIu64 ", ", node->submits, node->buffers);
     put_counts(printer->out, &node->counts);
     fputs(", \"children\": [", printer->out);
