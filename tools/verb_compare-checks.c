@@ -57,6 +57,11 @@ static uint64_t place_of_lapilliCheckBuffer(const struct gen_args_lapilliCheckBu
     return mix(mix(0, a->offset), a->size);
 }
 
+static uint64_t place_of_lapilliCheckStores(const struct gen_args_lapilliCheckStores *a)
+{
+    return mix(mix(1, a->offset), a->dataSize);
+}
+
 static uint64_t place_of_lapilliCheckImage(const struct gen_args_lapilliCheckImage *a)
 {
     return mix(mix(mix(mix(mix(0, a->mipLevel), a->arrayLayer), a->row), a->rowCount), a->offsetInRow);

@@ -6,6 +6,7 @@
 
 #include "layer/submit/full_checks.h"
 #include "layer/submit/memory_checks.h"
+#include "vulkan/texel/pixels.h"
 
 #define MOST_BYTES (1u << 20) /* of one packet */
 
@@ -21,9 +22,11 @@ struct layer_changes {
 static void write_run(struct layer_changes *c)
 {
     struct lap_enc *enc = c->buffer ? layer_packet_begin(&c->dev->tables, GEN_lapilliCheckStores, 0) : NULL;
+    uint64_t low, high;
     if (enc) {
-        gen_encode_lapilliCheckStores(enc, gen_VkBuffer(c->buffer->object.handle), c->offset, c->bytes, c->before,
-                                      c->now);
+        lap_pixels_hash(c->now, c->bytes, &low, &high);
+        gen_encode_lapilliCheckStores(enc, gen_VkBuffer(c->buffer->object.handle), c->offset, low, high, c->bytes,
+                                      c->before, c->now);
         layer_packet_end();
         layer_check_count(LAP_COUNTER_BUFFER_CHECKS);
     }

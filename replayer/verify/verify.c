@@ -477,7 +477,7 @@ static size_t first_foreign_word(const struct gen_args_lapilliCheckStores *args,
 enum lap_status replay_lapilliCheckStores(struct replay *r, struct replay_device *dev,
                                           struct gen_args_lapilliCheckStores *args)
 {
-    uint64_t index;
+    uint64_t index, low, high;
     const struct replay_buffer *record = replay_buffer_of(r, args->buffer, &index);
     const void *data = NULL;
     enum lap_status status;
@@ -503,8 +503,17 @@ enum lap_status replay_lapilliCheckStores(struct replay *r, struct replay_device
         return LAP_OK;
     }
     r->check->summary.checks++;
-    status =
-        replay_check_dump_buffer(r, r->check->dump, index, args->offset, data, args->dataSize, at == args->dataSize);
+    if (at == args->dataSize) {
+        low = args->hashLow;
+        high = args->hashHigh;
+    } else {
+        lap_pixels_hash(data, args->dataSize, &low, &high);
+    }
+    status = note_result(r, RESULT_BUFFER, index, (const uint64_t[]){low, high},
+                         (const uint64_t[]){args->hashLow, args->hashHigh});
+    if (status == LAP_OK)
+        status = replay_check_dump_buffer(r, r->check->dump, index, args->offset, data, args->dataSize,
+                                          at == args->dataSize);
     if (status != LAP_OK)
         return replay_place(r, status);
     if (at < args->dataSize && count_difference(r, r->at.packet.frame + 1))
