@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cancel.h"
+#include "base/utf8.h"
 
 /* Whole lines of up to this size go out in one write(2), so that lines of several threads never mix. */
 #define LINE_BYTES 2048
@@ -33,10 +34,8 @@ void lap_log(const struct lap_log *log, enum lap_log_level level, const char *fo
         line[used] = 0;
     va_end(arguments);
 
-    /* Names come from programs and from untrusted files: one line, without control characters for the terminal. */
-    for (; line[used]; used++)
-        if ((unsigned char)line[used] < ' ' || line[used] == 0x7f)
-            line[used] = '?';
+    /* Names come from programs and from untrusted files: one line, with nothing that changes the terminal. */
+    used += lap_utf8_clean(line + used, '?');
     line[used++] = '\n';
     const char *at = line;
     int cancel = lap_cancel_off();

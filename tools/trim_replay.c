@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file/new_file.h"
+#include "base/utf8.h"
 #include "tools/common/tool.h"
 
 /* ---- files ---- */
@@ -116,11 +117,11 @@ static void listen_to(int from, char *out, size_t bytes)
             continue;
         if (c != '\n') {
             if (length < sizeof line - 1)
-                line[length++] = c >= ' ' && c != 0x7f ? c : '?';
+                line[length++] = c ? c : '?';
             continue;
         }
         line[length] = 0;
-        if (length)
+        if (lap_utf8_clean(line, '?'))
             snprintf(out, bytes, "%.*s", (int)(bytes - 1), without(without(line, "lapilli-replay: "), "error: "));
         length = 0;
     }

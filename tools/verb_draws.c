@@ -208,8 +208,7 @@ static void put_labels(const struct bound_visit *visit)
     lap_labels_begin(&labels, visit->bound);
     while ((label = lap_labels_next(&labels))) {
         fputs(between, stdout);
-        for (; *label; label++)
-            putchar((unsigned char)*label < 0x20 || *label == 0x7f ? ' ' : *label);
+        lap_utf8_print(stdout, label, strlen(label), ' ', "");
         between = "/";
     }
     fputs(*between == '\t' ? "\t-\n" : "\n", stdout);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "inspector/position/packet.h"
@@ -92,8 +93,8 @@ struct row { /* NULL: nothing */
 /* Tabs and newlines end columns and lines. */
 static void put_column(const char *text, char end)
 {
-    for (const char *at = text && *text ? text : "-"; *at; at++)
-        putchar((unsigned char)*at < 0x20 || *at == 0x7f ? ' ' : *at);
+    const char *shown = text && *text ? text : "-";
+    lap_utf8_print(stdout, shown, strlen(shown), ' ', "");
     putchar(end);
 }
 

@@ -379,12 +379,13 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
 
 /* ---- text ---- */
 
-/* Prints text from a file without control characters, which a terminal would execute. */
+/* Prints text from a file without characters that a terminal would execute. */
 static void show_text(const char *label, const char *text)
 {
+    const char *shown = text ? text : "unknown";
+
     printf("%-14s", label);
-    for (const char *p = text ? text : "unknown"; *p; p++)
-        putchar((unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p);
+    lap_utf8_print(stdout, shown, strlen(shown), '?', "");
     putchar('\n');
 }
 

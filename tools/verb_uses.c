@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "inspector/position/find.h"
 #include "inspector/state/unused.h"
 #include "inspector/state/uses.h"
@@ -295,8 +296,8 @@ static void why_text(const struct lap_state_view *view, const struct unused *unu
 /* Tabs and newlines end columns and lines. */
 static void put_name(const char *name)
 {
-    for (const char *at = name ? name : "-"; *at; at++)
-        putchar((unsigned char)*at < 0x20 || *at == 0x7f ? ' ' : *at);
+    const char *text = name ? name : "-";
+    lap_utf8_print(stdout, text, strlen(text), ' ', "");
 }
 
 static void put_unused(const struct lap_state_view *view, const struct unused *unused)

@@ -2,8 +2,10 @@
 #include "inspector/edit/shader_fit.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "trace/format/hash.h"
 #include "vulkan/shader/spirv.h"
 
@@ -262,11 +264,14 @@ static enum lap_status compare_entry(const struct spirv *one, const uint32_t *ol
 {
     const uint32_t *new = entry_like(other, old);
     const struct slot *lacking;
+    char name[60];
     bool other_type, is_read = old[1] != SPIRV_MODEL_FRAGMENT; /* its outputs are, by the next stage */
 
-    if (!new)
-        return lap_fail(LAP_ERROR_ARGUMENT, "it has no entry point %.60s for the %s stage", spirv_entry_name(old),
-                        model_name(old[1]));
+    if (!new) {
+        snprintf(name, sizeof name, "%s", spirv_entry_name(old));
+        (void)lap_utf8_clean(name, '?');
+        return lap_fail(LAP_ERROR_ARGUMENT, "it has no entry point %s for the %s stage", name, model_name(old[1]));
+    }
     for (unsigned i = 0; i < 2; i++) {
         struct slots before = {.arena = arena}, behind = {.arena = arena};
         uint32_t storage = i ? SPIRV_STORAGE_OUTPUT : SPIRV_STORAGE_INPUT;

@@ -287,6 +287,19 @@ def strangers_who_stream_nonsense_are_turned_away(context: Context) -> None:
     check(receiver.err.count("a connection was refused") >= 4, receiver.err)
 
 
+@case
+def names_of_strangers_are_harmless(context: Context) -> None:
+    """In names of files, and on terminals."""
+    name = "-a\x1b[2J\u202egpj.\udc9b"
+    shutil.copy(context.app("compute"), context.folder / name)
+    receiver = Receiver(context)
+    context.run([f"./{name}"], context.layer_env(LAPILLI_FILE=f"unix:{context.folder}/socket"))
+    [told] = receiver.end()
+    check(names(context) == ["_a_[2J_gpj._.lapilli"] == [Path(told["file"]).name], f"{names(context)} {told}")
+    text = context.run([context.program("lapilli"), "info", told["file"]]).out
+    check("gpj." in text and "\x1b" not in text and "\u202e" not in text, text)
+
+
 def half_open(address: str, count: int) -> list[socket.socket]:
     """Connections that say nothing, or half of a greeting, and those that don't prove their token."""
     silent = []

@@ -152,6 +152,8 @@ UNIT_TEST(both_sides_greet_and_names_are_harmless)
     CHECK(receiver.greeted.role == LAP_ROLE_OBEY);
     greet("../../etc/x\n\x01", "", "", &caller, &receiver);
     CHECK_STR(receiver.greeted.program, "_._.._etc_x__");
+    greet("-rf \xff\x9b\xe2\x80\xaegpj.\xc3\xa4\xc2\x9b", "", "", &caller, &receiver);
+    CHECK_STR(receiver.greeted.program, "_rf ___gpj.\xc3\xa4_");
     greet("", "", "", &caller, &receiver);
     CHECK_STR(receiver.greeted.program, "program");
 }

@@ -97,4 +97,32 @@ UNIT_TEST(strings_become_utf8)
     }
 }
 
+UNIT_TEST(characters_that_would_change_a_terminal_are_replaced)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {{"plain \xc3\xa4\xe2\x82\xac\xf0\x9f\x8c\x8b", "plain \xc3\xa4\xe2\x82\xac\xf0\x9f\x8c\x8b"},
+                 {"\x1b[2J\x7f", "?[2J?"},
+                 {"\xc2\x9b"
+                  "31m",
+                  "?31m"},                                 /* CSI, in one character */
+                 {"gpj.\xe2\x80\xae.png", "gpj.?.png"},    /* U+202E: from right to left */
+                 {"\xef\xbb\xbf\xf3\xa0\x81\xa1x", "??x"}, /* U+FEFF, U+E0061 */
+                 {"\xff\xc2\xed\xa0\x80\xe2\x82", "???"
+                                                  "????"}, /* no UTF-8 */
+                 {"a\tb\nc", "a?b\nc"}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char printed[64] = "", clean[64];
+        FILE *out = fmemopen(printed, sizeof printed, "w");
+
+        lap_utf8_print(out, cases[i].in, strlen(cases[i].in), '?', "\n");
+        (void)fclose(out);
+        CHECK_STR(printed, cases[i].out);
+        snprintf(clean, sizeof clean, "%s", cases[i].in);
+        CHECK_EQ_U64(lap_utf8_clean(clean, '?'), strlen(clean));
+        CHECK(strchr(clean, '\n') == NULL && strlen(clean) == strlen(printed));
+    }
+}
+
 UNIT_MAIN();

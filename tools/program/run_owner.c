@@ -15,6 +15,7 @@
 
 #include "base/file/folder.h"
 #include "base/file/new_file.h"
+#include "base/utf8.h"
 #include "tools/common/progress.h"
 #include "tools/common/tool.h"
 #include "trace/format/bytes.h"
@@ -169,10 +170,7 @@ static enum lap_status send_resource(struct run *run, uint32_t number)
 static void print(struct run *run, FILE *to, size_t bytes)
 {
     lap_progress_clear(&run->progress);
-    for (size_t i = 0; i < bytes; i++) {
-        uint8_t c = run->body[i];
-        (void)fputc((c < ' ' && c != '\n' && c != '\t') || c == 127 ? '?' : c, to);
-    }
+    lap_utf8_print(to, (const char *)run->body, bytes, '?', "\n\t");
     (void)fflush(to);
 }
 
@@ -251,7 +249,7 @@ static enum lap_status write_file(struct run *run, uint32_t word, size_t bytes)
     ssize_t wrote = 0;
     int fd, error;
 
-    if (!folder || length == bytes || !length || length > 255 || name[0] == '.' || strspn(name, plain) != length)
+    if (!folder || length == bytes || !length || length > 255 || strchr(".-", name[0]) || strspn(name, plain) != length)
         return lap_fail(LAP_ERROR_FORMAT, "the other side sends a file that no option asks for");
     snprintf(path, sizeof path, "%s/%s", folder, name);
     fd = lap_new_file(path);

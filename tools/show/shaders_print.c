@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "gen_ids.h"
 #include "inspector/edit/spirv.h"
 #include "tools/show/text.h"
@@ -21,8 +22,7 @@
 /* Control characters of a stranger's text are no good for a terminal, and would end columns and lines. */
 static void put_clean(FILE *out, const char *text, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++)
-        fputc((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? ' ' : text[i], out);
+    lap_utf8_print(out, text, bytes, ' ', "");
 }
 
 /* "fragment", "any_hit" */
@@ -365,9 +365,8 @@ void lap_shaders_one(const struct lap_shaders_view *view, const struct shader_co
             fputc('\n', view->out);
         }
         fputs(text ? "\n" : "", view->out);
-        for (; text && *text; text++)
-            fputc(((unsigned char)*text < 0x20 && *text != '\n' && *text != '\t') || *text == 0x7f ? ' ' : *text,
-                  view->out);
+        if (text)
+            lap_utf8_print(view->out, text, strlen(text), ' ', "\n\t");
     }
     lap_arena_finish(&arena);
 }

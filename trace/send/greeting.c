@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/keyed_hash.h"
+#include "base/utf8.h"
 #include "trace/format/bytes.h"
 #include "trace/send/exchange.h"
 
@@ -155,11 +156,12 @@ enum lap_status lap_greeting_call(int fd, const struct lap_greeted *self, const 
 
 /* ---- the receiver ---- */
 
-/* The name becomes a part of a file's name. */
+/* The name becomes a part of a file's name, and goes to terminals. */
 static void clean(char *name)
 {
+    (void)lap_utf8_clean(name, '_');
     for (char *p = name; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 0x7f || *p == '/' || (*p == '.' && p == name))
+        if (*p == '/' || (p == name && (*p == '.' || *p == '-')))
             *p = '_';
     if (!*name)
         strcpy(name, "program");
