@@ -196,6 +196,16 @@ def what_a_killed_program_has_streamed_plays(context: Context) -> None:
             check_cut_off(context, told, "the connection ended before the trace did", 30)
 
 
+def by_hand(receiver: Receiver, trace: bytes) -> None:
+    """Streams these bytes, as a program that is killed then."""
+    with socket.create_connection(("127.0.0.1", int(receiver.address.rsplit(":", 1)[1]))) as peer:
+        peer.sendall(HELLO + b"LPRC" + (1).to_bytes(4, "little") + len(trace).to_bytes(8, "little") + trace)
+        check(len(peer.recv(80, socket.MSG_WAITALL)) == 80, "no answer to the greeting")
+        peer.shutdown(socket.SHUT_WR)
+        while peer.recv(1000):
+            pass
+
+
 @case
 def a_trace_that_has_hardly_begun_leaves_no_file(context: Context) -> None:
     """Its program is killed as it sends the dictionary. Behind that there is a file, which plays."""
@@ -204,12 +214,26 @@ def a_trace_that_has_hardly_begun_leaves_no_file(context: Context) -> None:
     dictionary_end = chunks_of(whole, 1)[1]
     for count in (1, FILE_HEADER_BYTES, FILE_HEADER_BYTES + 72, dictionary_end - 1, dictionary_end):
         receiver = Receiver(context, TCP)
-        with socket.create_connection(("127.0.0.1", int(receiver.address.rsplit(":", 1)[1]))) as peer:
-            peer.sendall(HELLO + b"LPRC" + (1).to_bytes(4, "little") + count.to_bytes(8, "little") + whole[:count])
-            check(len(peer.recv(80, socket.MSG_WAITALL)) == 80, "no answer to the greeting")
+        by_hand(receiver, whole[:count])
         told = receiver.end(4 if count == dictionary_end else 0)
         check(len(told) == (count == dictionary_end) and names(context) == [Path(t["file"]).name for t in told], f"{count} bytes: {told} {names(context)}")
     context.run([context.program("lapilli"), "replay", "--present", "off", told[0]["file"]], expect=4)
+
+
+@case
+def a_trace_without_its_dictionary_leaves_no_file(context: Context) -> None:
+    """Whatever else it has: nothing can be read of it. From one copy of the dictionary all is read."""
+    context.run(capturing(context, "whole.lapilli", *app(context, "compute")))
+    whole = (context.folder / "whole.lapilli").read_bytes()
+    head, (first, second) = whole[:FILE_HEADER_BYTES], chunks_of(whole, 1)
+    good, rest = whole[first:second], whole[second + second - first:]
+    bad = good[:-1] + bytes([good[-1] ^ 1])
+    for data in (head + rest, head + bad + bad + rest, head[:20] + bytes(20) + good + good + rest, head + bad + good + rest):
+        receiver = Receiver(context, TCP)
+        by_hand(receiver, data)
+        told = receiver.end()
+    check([Path(t["file"]).name for t in told] == ["x.lapilli"] == names(context), f"{told} {names(context)}")
+    context.replay(told[0]["file"])
 
 
 @case

@@ -136,7 +136,9 @@ static enum lap_receive_outcome finish(struct lap_receive_incoming *in)
     switch (lap_arrival_finish(&in->arrival, in->path)) {
     case LAP_ARRIVAL_NOTHING:
         if (!in->arrival.receive.forgotten)
-            say(in, in->arrival.reason);
+            lap_status_line_print(&in->job->line, "%s: %s (process %" PRIu32 "): %s; no file is left: %s\n",
+                                  in->job->program, in->path, in->from.process, in->arrival.reason,
+                                  lap_error_message());
         remove_file(in);
         return in->arrival.write_failed ? LAP_RECEIVE_FAILED : LAP_RECEIVE_NOTHING;
     case LAP_ARRIVAL_FAILED:

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "trace/format/chunk.h"
+#include "trace/format/dictionary.h"
 #include "trace/format/file.h"
+#include "trace/read/source.h"
 #include "trace/recover/finish.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
@@ -121,25 +123,48 @@ static enum lap_status end_in_less(const struct lap_arrival *arrival, const char
     return status;
 }
 
-/* Whether the first chunk is whole, which is the dictionary. Without it nothing can be read of a trace. */
-static bool has_dictionary(const struct lap_arrival *arrival)
+/* Whether it is whole, but for readers of another version. */
+static bool is_of_another_version(const struct lap_arrival *arrival)
 {
-    uint8_t head[LAP_FILE_HEADER_BYTES + LAP_CHUNK_HEADER_BYTES];
-    struct lap_file_header file;
-    struct lap_chunk_header chunk;
-    uint64_t bytes = atomic_load(&arrival->bytes);
+    uint8_t head[LAP_FILE_HEADER_BYTES], same[LAP_FILE_HEADER_BYTES];
+    struct lap_file_header file = {.version = 0};
 
-    if (bytes < sizeof(head))
+    if (atomic_load(&arrival->bytes) < sizeof head || lap_file_read_fd(arrival->file, 0, head, sizeof head) != 0 ||
+        lap_file_header_load(head, &file) == LAP_OK)
         return false;
-    if (lap_file_read_fd(arrival->file, 0, head, sizeof(head)) != 0 || lap_file_header_load(head, &file) != LAP_OK ||
-        lap_chunk_header_load(head + LAP_FILE_HEADER_BYTES, lap_file_seed(&file), &chunk) != LAP_OK)
-        return true; /* damaged, or of another version: lap_finish says so */
-    return bytes - sizeof(head) >= chunk.stored_bytes;
+    lap_file_header_store(&file, same);
+    return memcmp(head, same, sizeof head) == 0;
+}
+
+/* Whether the dictionary is there. Without it nothing can be read of a trace. */
+static enum lap_status find_dictionary(const char *path)
+{
+    struct lap_name_table names;
+    struct lap_source source;
+    enum lap_status status = lap_source_open_fresh(&source, path);
+    uint8_t *raw;
+
+    if (status != LAP_OK)
+        return status;
+    raw = malloc(source.chunk_count ? (size_t)source.chunks[0].header.raw_bytes + 1 : 1);
+    status = raw ? lap_source_load_dictionary(&source, raw) : lap_no_memory(NULL);
+    if (status == LAP_OK)
+        status = lap_dictionary_decode(raw, source.chunks[0].header.raw_bytes, &names);
+    if (status == LAP_OK)
+        lap_dictionary_finish(&names);
+    free(raw);
+    lap_source_close(&source);
+    return status;
+}
+
+static bool is_no_trace(const struct lap_arrival *arrival, const char *path)
+{
+    return arrival->receive.forgotten || (!is_of_another_version(arrival) && find_dictionary(path) == LAP_ERROR_FORMAT);
 }
 
 enum lap_arrival_end lap_arrival_finish(struct lap_arrival *arrival, const char *path)
 {
-    bool nothing = arrival->receive.forgotten || !has_dictionary(arrival);
+    bool nothing = is_no_trace(arrival, path);
     int fd = arrival->file, spare = -1;
     enum lap_status status;
 

@@ -25,7 +25,7 @@ struct lap_arrival {
 
 enum lap_arrival_end {
     LAP_ARRIVAL_KEPT,    /* the file is complete, or was finished */
-    LAP_ARRIVAL_NOTHING, /* there is no trace in it: its beginning is missing, or there shall be none */
+    LAP_ARRIVAL_NOTHING, /* nothing can be read of it, without a dictionary, or there shall be none */
     LAP_ARRIVAL_FAILED   /* it has not been finished; lap_error_message() has the reason */
 };
 
