@@ -412,6 +412,8 @@ static struct lap_writer *create_file(const struct lap_writer_options *options)
             break;
         /* Nothing is overwritten: a name that is taken gets a number. */
         bool taken = is_taken(path);
+        if (!taken)
+            report("", path); /* before: the process may be killed before the next step */
         enum lap_status status = taken ? LAP_AGAIN : lap_writer_create(path, options, &writer);
         if (attempt == 1 && taken && is_no_file(path))
             status = lap_fail(LAP_ERROR_IO, "%s is no regular file", path);
@@ -422,7 +424,6 @@ static struct lap_writer *create_file(const struct lap_writer_options *options)
         }
         if (writer) {
             lap_log(&layer.log, LAP_LOG_INFO, "recording to %s", path);
-            report("", path);
             free(atomic_exchange(&unused_path, path));
             break;
         }

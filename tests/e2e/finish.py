@@ -15,8 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import CRASH, LAYER, Cases, Context, Done, Skip, check, check_verified, child_of, chunks_of, crashing, patience
+from e2e.cases import CRASH, LAYER, Cases, Context, Done, Skip, check, check_verified, child_of, children_of, chunks_of, crashing, patience
 from e2e.in_flight import read
+from e2e.torture import LAYER_FILES, faults
 
 CASES = Cases()
 case = CASES.add
@@ -45,6 +46,14 @@ def start(context: Context, command: list[str], env: dict[str, str] | None = Non
 def finish(process: subprocess.Popen[bytes]) -> Done:
     out, err = process.communicate(timeout=patience(120))
     return Done(process.returncode, out.decode(), err.decode())
+
+
+def stopped_child_of(process: subprocess.Popen[bytes]) -> int:
+    end = time.monotonic() + patience(60)
+    while not (stopped := [child for child in children_of(process) if Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"]):
+        check(time.monotonic() < end and process.poll() is None, "it does not stop")
+        time.sleep(0.005)
+    return stopped[0]
 
 
 def capturing(context: Context, *command: str, file: str = "out.lapilli") -> list[str]:
@@ -81,6 +90,24 @@ def traces_of_killed_programs_are_finished(context: Context) -> None:
         info = check_finished(context, name, "capture")
         check(f"; {info['ended']['text']}" in done.err, done.err)
         (context.folder / "out.lapilli").unlink()
+
+
+@case
+def programs_that_are_killed_as_they_begin_a_file_leave_one_that_is_read_or_none(context: Context) -> None:
+    """At each step: tests/faults stops the program there."""
+    if not (context.build / "tests/faults/libfaults.so").exists():
+        raise Skip("there is no tests/faults/libfaults.so")
+    command = [context.program("lapilli"), "capture", "-o", "out.lapilli", "--keep-last", "3f", "--", context.app("triangle"), "--offscreen"]
+    texts = []
+    for step in range(1, 14):
+        process = subprocess.Popen(command, cwd=context.folder, env=context.environment(faults(context, LAYER_FILES, "files", on="once", at=str(step), how="stop")),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        os.kill(stopped_child_of(process), signal.SIGKILL)
+        texts.append(finish(process).err)
+        for path in context.folder.glob("out*"):
+            check(context.info(path.name)["ended"]["finished_by"] == "capture", f"step {step}: {path} {texts[-1]}")
+            path.unlink()
+    check(any("out.lapilli is deleted" in text for text in texts) and "out.lapilli: " in texts[-1], f"{texts}")
 
 
 @case

@@ -87,6 +87,8 @@ static int do_work(void *argument)
     options.user = &progress;
     status = lap_finish(job->path, fd, &options, &report->result);
     lap_progress_clear(&progress);
+    if (status != LAP_OK && job->drops && report->result.outcome == LAP_FINISH_NOTHING)
+        return LAP_TOOL_NO_TRACE;
     if (status != LAP_OK)
         return fail_with_message(job, status);
     if (report->result.outcome == LAP_FINISH_RECORDING)
@@ -112,12 +114,13 @@ static int open_tail(const char *tail)
     return open(tail, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-static void remove_tail(const char *tail, int fd)
+/* Unless another file has replaced it. */
+static void remove_file(const char *path, int fd)
 {
     struct stat ours, there;
-    if (fd >= 0 && fstat(fd, &ours) == 0 && lstat(tail, &there) == 0 && ours.st_dev == there.st_dev &&
+    if (fd >= 0 && fstat(fd, &ours) == 0 && lstat(path, &there) == 0 && ours.st_dev == there.st_dev &&
         ours.st_ino == there.st_ino)
-        (void)unlink(tail);
+        (void)unlink(path);
 }
 
 static int open_trace(const struct lap_finish_job *job, int *out_code)
@@ -158,8 +161,10 @@ static int run(const struct lap_finish_job *job, struct lap_finish_report *repor
         if (job->sync && fsync(fd) != 0 && errno != EINVAL)
             code = fail(job, "it can't be written to the disk, so its tail file stays", errno);
         else if (report->result.used_tail)
-            remove_tail(tail, tail_fd);
+            remove_file(tail, tail_fd);
     }
+    if (code == LAP_TOOL_NO_TRACE && job->drops && report->result.outcome == LAP_FINISH_NOTHING)
+        remove_file(job->path, fd);
     if (tail_fd >= 0)
         close(tail_fd);
     free(tail);

@@ -15,6 +15,7 @@ struct lap_finish_job {
     enum lap_sandbox_wish sandbox;
     bool sync;  /* write the trace to the disk before its tail file is removed */
     bool quiet; /* no progress */
+    bool drops; /* deletes a file that has nothing yet (LAP_FINISH_NOTHING), without a message */
 };
 
 struct lap_finish_report {
@@ -26,7 +27,8 @@ struct lap_finish_report {
 
 /* Returns 0 or 4 (LAP_TOOL_INCOMPLETE: the trace is incomplete, finished or not), with the result in *out. Any other
  * exit status follows a message on stderr, and leaves the trace and its tail file unchanged. Where out->result.outcome
- * is LAP_FINISH_RECORDING or LAP_FINISH_REFUSED, the status is 1; LAP_FINISH_RECORDING prints no message. */
+ * is LAP_FINISH_RECORDING or LAP_FINISH_REFUSED, the status is 1; LAP_FINISH_RECORDING prints no message. With
+ * LAP_FINISH_NOTHING it is 3. */
 int lap_finish_file(const struct lap_finish_job *job, struct lap_finish_report *out);
 
 #endif

@@ -93,7 +93,7 @@ static void read_report(struct traces *traces, const char *report)
  * it executes another one; its exit applies to the last of them. */
 static void finish_all(const char *program, struct traces *traces, const struct lap_launched *launched, bool quiet)
 {
-    struct lap_finish_job job = {.program = program, .quiet = quiet};
+    struct lap_finish_job job = {.program = program, .quiet = quiet, .drops = true};
     unsigned steps = 0;
 
     job.options =
@@ -114,9 +114,11 @@ static void finish_all(const char *program, struct traces *traces, const struct 
         }
         if (report.result.process && report.result.process == job.options.process)
             job.options.process = 0;
-        if (report.result.outcome != LAP_FINISH_RECORDING)
+        if (report.result.outcome != LAP_FINISH_RECORDING && report.result.outcome != LAP_FINISH_NOTHING)
             continue;
-        if (!quiet)
+        if (!quiet && report.result.outcome == LAP_FINISH_NOTHING)
+            fprintf(stderr, "%s: %s is deleted: its process had just begun it when it ended\n", program, job.path);
+        else if (!quiet)
             fprintf(stderr, "%s: %s is still being recorded; lapilli repair ends it, should its process not do so\n",
                     program, job.path);
         free(traces->paths[i]);

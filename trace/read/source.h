@@ -24,6 +24,7 @@ struct lap_chunk_ref {
 /* The result for the tail file of a trace without an end. */
 enum lap_tail_use {
     LAP_TAIL_NONE,     /* there is none, or it was not looked for */
+    LAP_TAIL_BLANK,    /* nothing was written to it yet */
     LAP_TAIL_USED,     /* its chunks are in the list */
     LAP_TAIL_FOREIGN,  /* it is that of another trace */
     LAP_TAIL_IN_USE,   /* the trace is still being recorded */

@@ -110,6 +110,22 @@ static enum lap_status look_at_end(struct finish *f)
     return refuse(f, LAP_FINISH_REFUSED);
 }
 
+/* Whether the file has nothing but the header, and perhaps a part of the dictionary. */
+static bool has_only_begun(const struct lap_source *source)
+{
+    return source->chunk_count == 0 && (source->cut || source->file_bytes == LAP_FILE_HEADER_BYTES);
+}
+
+static bool is_less_than_a_header(int fd)
+{
+    static const char magic[] = LAP_FORMAT_MAGIC;
+    char head[LAP_FILE_HEADER_BYTES];
+    ssize_t bytes = pread(fd, head, sizeof head, 0);
+
+    return bytes >= 0 && bytes < (ssize_t)sizeof head &&
+           memcmp(head, magic, (size_t)bytes < sizeof magic - 1 ? (size_t)bytes : sizeof magic - 1) == 0;
+}
+
 /* ---- the end of the process ---- */
 
 /* The process that recorded, according to the trace; 0: the trace has none. */
@@ -305,21 +321,26 @@ enum lap_status lap_finish(const char *path, int fd, const struct lap_finish_opt
         (void)lap_fail(status, "out of memory");
     }
     if (status != LAP_OK) {
+        if (status == LAP_ERROR_FORMAT && is_less_than_a_header(fd))
+            out->outcome = LAP_FINISH_NOTHING;
         close(fd);
         goto out;
     }
     status = read_process(f, &out->process);
     if (status == LAP_OK)
         status = look_at_end(f);
-    if (status == LAP_OK && f->source.chunk_count == 0)
+    if (status == LAP_OK && f->source.chunk_count == 0) {
+        out->outcome = has_only_begun(&f->source) ? LAP_FINISH_NOTHING : LAP_FINISH_DONE;
         status = lap_fail(LAP_ERROR_FORMAT, "%s: the trace has no dictionary: %s", path, f->source.damage);
+    }
     if (status == LAP_OK)
         status = make_note(f);
     if (status == LAP_OK)
         status = read_totals(f);
     if (status == LAP_OK) {
         out->whole = f->note.whole;
-        out->used_tail = f->note.whole; /* else it has parts that can't be read now */
+        /* Else it has parts that can't be read now. */
+        out->used_tail = f->note.whole || f->source.tail_use == LAP_TAIL_BLANK;
         out->good_bytes = f->source.good_bytes;
         out->cut_bytes = f->source.file_bytes - f->source.good_bytes;
         status = write_end(f, path, fd);

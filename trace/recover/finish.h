@@ -20,7 +20,8 @@ enum lap_finish_outcome {
     LAP_FINISH_DONE,
     LAP_FINISH_HAD_END,   /* nothing was changed: the trace has an end */
     LAP_FINISH_RECORDING, /* nothing was changed: a process still writes to it, or another one finishes it */
-    LAP_FINISH_REFUSED    /* nothing was changed: something would be lost, which the sentence names */
+    LAP_FINISH_REFUSED,   /* nothing was changed: something would be lost, which the sentence names */
+    LAP_FINISH_NOTHING    /* with LAP_ERROR_FORMAT: the process had just begun the file, and it has nothing yet */
 };
 
 struct lap_finish_options {

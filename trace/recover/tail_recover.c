@@ -42,6 +42,16 @@ struct layout {
     bool has_notes, has_journal;
 };
 
+/* Whether its process was killed before it wrote the header: nothing is in it yet. */
+static bool is_blank(int fd)
+{
+    static const uint8_t zeroes[LAP_TAIL_RING_AT + 8];
+    uint8_t head[sizeof zeroes] = {0};
+
+    return pread(fd, head, sizeof head, 0) >= 0 && memcmp(head, zeroes, sizeof head) == 0 &&
+           flock(fd, LOCK_SH | LOCK_NB) == 0;
+}
+
 /* Opens the file if it belongs to this trace. False (with a remark, unless there is none): it is not used. */
 static bool open_tail(struct lap_source *source, const char *trace_path, struct layout *out)
 {
@@ -60,6 +70,11 @@ static bool open_tail(struct lap_source *source, const char *trace_path, struct 
     }
     struct stat stat;
     const char *problem = NULL;
+    if (is_blank(fd)) {
+        source->tail_use = LAP_TAIL_BLANK;
+        close(fd);
+        return false;
+    }
     source->tail_use = LAP_TAIL_UNUSABLE;
     uint8_t head[LAP_TAIL_RING_AT + 8];
     uint32_t version = 0;
