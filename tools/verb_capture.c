@@ -3,7 +3,6 @@
  * lapilli-capture: runs a program with the layer, finishes traces that the program could not end, and lists the traces.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +22,7 @@
 #include "tools/record/control_server.h"
 #include "tools/record/finish_recording.h"
 #include "tools/record/launch.h"
+#include "tools/record/report.h"
 #include "trace/send/address.h"
 #include "trace/send/greeting.h"
 
@@ -290,23 +290,18 @@ static bool find_manifests(char out[PATH_MAX])
 
 /* ---- the recording ---- */
 
-/* An empty file to which the layer appends the path of every trace. */
-static char *make_report(void)
+/* Without it the program runs, too, and is recorded. */
+static void make_report(const char *pattern, bool streamed, struct lap_report *report)
 {
-    const char *folder = getenv("TMPDIR");
-    char *path = NULL;
-    int fd;
+    char *folder = streamed ? NULL : strndup(pattern, (size_t)(strrchr(pattern, '/') + 1 - pattern));
+    const char *const folders[] = {getenv("TMPDIR"), P_tmpdir, folder};
 
-    if (asprintf(&path, "%s/lapilli-report-XXXXXX", folder && *folder ? folder : P_tmpdir) < 0)
-        return NULL;
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd < 0) {
-        fprintf(stderr, PROGRAM ": %s can't be made: %s\n", path, strerror(errno));
-        free(path);
-        return NULL;
-    }
-    close(fd);
-    return path;
+    if (!lap_report_begin(report, folders, sizeof folders / sizeof *folders))
+        fprintf(stderr,
+                PROGRAM ": traces are neither named nor finished in the end: there is no room for a temporary file: "
+                        "%s\n",
+                strerror(errno));
+    free(folder);
 }
 
 static bool set(const char *variable, const char *value)
@@ -322,8 +317,8 @@ static bool set_environment(const struct options *options, const char *pattern, 
         fprintf(stderr, PROGRAM ": %s: the loader can't be given a folder with a colon in its name\n", manifests);
         return false;
     }
-    if (lap_launch_layer(manifests) && set("LAPILLI_CAPTURE", "1") && set("LAPILLI_FILE", pattern) &&
-        set("LAPILLI_REPORT", report) && set("LAPILLI_VERIFY", options->verify) &&
+    if ((report || unsetenv("LAPILLI_REPORT") == 0) && lap_launch_layer(manifests) && set("LAPILLI_CAPTURE", "1") &&
+        set("LAPILLI_FILE", pattern) && set("LAPILLI_REPORT", report) && set("LAPILLI_VERIFY", options->verify) &&
         set("LAPILLI_VERIFY_BYTES", options->keep_bytes ? "1" : NULL) &&
         set("LAPILLI_SCREENSHOT", options->screenshots) && set("LAPILLI_SCREENSHOT_DIR", options->screenshot_dir) &&
         set("LAPILLI_COMPRESSION", options->compression) && set("LAPILLI_MEMORY_TYPES", options->memory_types) &&
@@ -359,7 +354,7 @@ static int run(struct options *options, const char *pattern, const char *report,
     lap_control_server_end(&commanded);
     if (launched.error)
         fprintf(stderr, PROGRAM ": %s can't be started: %s\n", options->argv[0], strerror(launched.error));
-    else
+    else if (report)
         lap_finish_recording(PROGRAM, report, options->argv, &launched, options->quiet);
     return launched.status;
 }
@@ -369,7 +364,8 @@ int main(int argc, char **argv)
     char manifests[PATH_MAX], screenshots[PATH_MAX], token[PATH_MAX];
     struct options options = {.output = NULL};
     struct lap_address address;
-    char *pattern = NULL, *report = NULL, *control = NULL;
+    char *pattern = NULL, *control = NULL;
+    struct lap_report report = {.path = NULL};
     int code = parse(argc, argv, &options);
 
     if (code >= 0)
@@ -409,13 +405,10 @@ int main(int argc, char **argv)
     } else if (options.screenshots) {
         options.screenshot_dir = getcwd(screenshots, sizeof screenshots);
     }
-    report = make_report();
-    if (report)
-        code = run(&options, pattern, report, manifests);
+    make_report(pattern, streamed, &report);
+    code = run(&options, pattern, report.path, manifests);
 out:
-    if (report)
-        unlink(report);
-    free(report);
+    lap_report_end(&report);
     free(pattern);
     free(control);
     return code;

@@ -322,6 +322,31 @@ def outputs_that_can_not_be_made_are_refused_before_the_program_starts(context: 
 
 
 @case
+def temporary_files_of_killed_launchers_go(context: Context) -> None:
+    """When the next launcher comes. That of one that lives stays, and without a folder for it the program runs, too."""
+    def reports() -> list[Path]:
+        return sorted((context.folder / "tmp").glob("*"))
+
+    (context.folder / "tmp").mkdir()
+    env = {"TMPDIR": str(context.folder / "tmp")}
+    killed = start(context, capturing(context), env)
+    child = child_of(killed)
+    killed.kill()
+    os.kill(child, signal.SIGKILL)
+    finish(killed)
+    old = reports()
+    living = start(context, capturing(context, file="living.lapilli"), env)
+    new = reports()
+    check(len(old) == len(new) == 1 and old != new, f"{old} {new}")
+    context.run(capturing(context, context.app("compute"), file="other.lapilli"), env)
+    check(reports() == new, f"{reports()}")
+    os.kill(child_of(living), signal.SIGTERM)
+    check("living.lapilli: " in finish(living).err and reports() == [], f"{reports()}")
+    done = context.run(capturing(context, context.app("compute"), file="last.lapilli"), {"TMPDIR": str(context.folder / "missing")})
+    check("last.lapilli: " in done.err and done.out.endswith("ok compute\n"), done.text)
+
+
+@case
 def a_program_that_records_nothing_is_named_once(context: Context) -> None:
     """The sentence names what was started, and does not come on top of others."""
     done = context.run([context.program("lapilli"), "capture", "-o", "a.lapilli", "--", "timeout", "9", "true"])
