@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/exit_code.h"
+
 #define DIGITS  "0123456789"
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define TEXT_MOST 256u
@@ -30,6 +32,11 @@ const char *lap_route_type_name(enum lap_route_type type)
 bool lap_route_has_progress(const struct lap_route *route)
 {
     return route->kind != LAP_ROUTE_READS && route->files;
+}
+
+bool lap_route_answers(const struct lap_route *route, int code)
+{
+    return code == LAP_TOOL_OK || code == LAP_TOOL_INCOMPLETE || (code > 0 && code < 32 && route->answers >> code & 1u);
 }
 
 /* ---- values ---- */

@@ -60,6 +60,9 @@ struct lap_route {
      * its own program's. file: their names, where {NAME} is a value. */
     const char *made_by, *file;
     const char *words[8]; /* the program's name without lapilli-, then fixed options */
+    /* Exit codes of the program, as 1u << code, besides 0 and LAP_TOOL_INCOMPLETE, with which its output is an answer,
+     * too: whole, or empty where there is none. */
+    unsigned answers;
     /* A replay that waits in front of the frame of its first value (lapilli-replay --wait) can be asked it: the fixed words of such a request.
      * [0] NULL: it can't. */
     const char *request[3];
@@ -102,6 +105,9 @@ struct lap_question lap_question_maker(const struct lap_question *question);
 /* The question whose answer a file is that the program of `question` has made. name: that of the file, in which values
  * are ended. False: it is none. */
 bool lap_question_of_file(const struct lap_question *question, char *name, struct lap_question *out);
+
+/* Whether the output of its program is an answer after this exit code. It is none if it is empty after another one than 0. */
+bool lap_route_answers(const struct lap_route *route, int code);
 
 /* How replays are played. */
 struct lap_playing {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/exit_code.h"
 #include "server/route.h"
 
 #define AT(option_)   {.name = "at", .form = LAP_FORM_POSITION, .needed = true, .option = option_, .about = "position"}
@@ -14,6 +15,10 @@
     {                                                                                                                  \
         .name = #name_, .form = LAP_FORM_NUMBERS, .option = "--" #name_, .about = about_                               \
     }
+/* A shader may have no text: a driver's code, and what is no SPIR-V. */
+#define WITHOUT_TEXT (1u << LAP_TOOL_UNSUPPORTED)
+/* lapilli check says so of a trace that can't be played. */
+#define CANT_REPLAY (1u << LAP_TOOL_FAILED)
 /* How a picture of an attachment is made. */
 #define EDITS                                                                                                          \
     {.name = "skip", .form = LAP_FORM_PLACES, .option = "--skip", .about = "leave out this work"},                     \
@@ -140,6 +145,7 @@ const struct lap_route lap_routes[] = {
      .pattern = "shaders",
      .about = "the code of shaders, or a search in it",
      .words = {"shaders", "--json"},
+     .answers = WITHOUT_TEXT,
      .parameters = {{.name = "at", .form = LAP_FORM_POSITION, .option = "--at", .about = "only of what lives there"},
                     {.name = "pipeline", .form = LAP_FORM_OBJECT, .option = "--pipeline", .about = "only of this one"},
                     {.name = "search", .form = LAP_FORM_TEXT, .option = "--search", .about = "lines with this text"},
@@ -149,6 +155,7 @@ const struct lap_route lap_routes[] = {
      .pattern = "shaders/{hash}",
      .about = "the text of a shader, and what uses it",
      .words = {"shaders", "--json"},
+     .answers = WITHOUT_TEXT,
      .parameters = {FLAG(glsl, "as GLSL"),
                     {.name = "hash", .form = LAP_FORM_NAME, .needed = true, .about = "its first digits, at least 4"}}},
     {.name = "shader_code",
@@ -204,7 +211,8 @@ const struct lap_route lap_routes[] = {
      .pattern = "check",
      .about = "whether this machine can play the trace, and how",
      .kind = LAP_ROUTE_PLAYS,
-     .words = {"replay", "--check", "--json"}},
+     .words = {"replay", "--check", "--json"},
+     .answers = CANT_REPLAY},
 };
 
 const size_t lap_route_count = sizeof lap_routes / sizeof *lap_routes;

@@ -231,7 +231,7 @@ static struct lap_answer *run_job(struct lap_work *work, const struct lap_worker
     if (!answer)
         answer = lap_worker_run(job);
     /* Perhaps it lacked the memory that they have. */
-    if (answer && answer->exit == LAP_TOOL_FAILED && !answer->gave_up && work->question.route->kind != LAP_ROUTE_READS &&
+    if (answer && answer->status != 200 && answer->exit == LAP_TOOL_FAILED && !answer->gave_up && work->question.route->kind != LAP_ROUTE_READS &&
         lap_waiting_clear(waiting)) {
         lap_answer_drop(answer);
         answer = lap_worker_run(job);

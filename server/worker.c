@@ -388,16 +388,21 @@ static void film_body(struct lap_worker *worker)
     worker->no_memory = true;
 }
 
+static bool is_answer(const struct lap_worker *worker, int status)
+{
+    return WIFEXITED(status) && lap_route_answers(worker->job->question->route, WEXITSTATUS(status));
+}
+
 static struct lap_answer *answer_of(struct lap_worker *worker, int status, struct lap_answer *own)
 {
     const struct lap_question *question = worker->job->question;
-    bool ended_well = WIFEXITED(status) && (WEXITSTATUS(status) == LAP_TOOL_OK || WEXITSTATUS(status) == LAP_TOOL_INCOMPLETE);
+    bool ended_well = is_answer(worker, status);
     struct buffer *output = &worker->buffers[OUTPUT];
     struct lap_answer *answer;
 
     if (ended_well && question->route->kind == LAP_ROUTE_FILM)
         film_body(worker);
-    /* Where nothing could be read of an incomplete trace, there is no answer. */
+    /* Where nothing could be read of an incomplete trace, or memory was out before a word, there is no answer. */
     if (worker->stopped || worker->too_large || worker->no_memory || !ended_well || (!own && !output->bytes && WEXITSTATUS(status)) ||
         (!own && question->route->files == question->route->name)) {
         lap_answer_drop(own);
@@ -408,7 +413,7 @@ static struct lap_answer *answer_of(struct lap_worker *worker, int status, struc
         output->data = NULL;
     if (answer) {
         answer->exit = WEXITSTATUS(status);
-        if (answer->exit)
+        if (answer->exit == LAP_TOOL_INCOMPLETE)
             snprintf(answer->sentence, sizeof answer->sentence, "%s", last_words(worker));
     }
     return answer;
@@ -591,7 +596,7 @@ struct lap_answer *lap_worker_ask(struct lap_worker **worker_at, const struct la
     }
     follow(worker);
     status = end_of(worker);
-    good = WIFEXITED(status) && (WEXITSTATUS(status) == LAP_TOOL_OK || WEXITSTATUS(status) == LAP_TOOL_INCOMPLETE);
+    good = is_answer(worker, status);
     finish(worker, good && !worker->stopped, &own);
     answer = answer_of(worker, status, own);
     if (!good && !worker->stopped && !worker->too_large && answer && !answer->gave_up) {

@@ -47,8 +47,9 @@ static const char help[] =
     "  --json            one JSON object\n"
     "  --help            this text\n"
     "\n"
-    "Exit status: 0; 1 out of memory, output failed, or a shader has no text; 2 wrong usage, the trace has no such\n"
-    "shader, position or pipeline, or this build lacks the library; 3 no readable trace; 4 the trace is incomplete.\n";
+    "Exit status: 0; 1 out of memory or output failed; 2 wrong usage, the trace has no such shader, position or\n"
+    "pipeline, or this build lacks the library; 3 no readable trace; 4 the trace is incomplete; 5 a shader has no "
+    "text.\n";
 
 struct job {
     struct position at; /* count 0: all of the trace */
@@ -250,7 +251,7 @@ static int work(void *argument)
     struct job *job = argument;
     int code = lap_read_trace(PROGRAM, job->path, read_and_show, job);
 
-    return code == LAP_TOOL_OK && job->has_failed ? LAP_TOOL_FAILED : code;
+    return code == LAP_TOOL_OK && job->has_failed ? LAP_TOOL_UNSUPPORTED : code;
 }
 
 /* The new file is open before the sandbox, which would not let it be made or removed. */

@@ -4,7 +4,8 @@
  * beyond the limit, wide lines that no feature allows, with nothing drawn (--times N: so often), and a submit of a
  * clear of an image that is in another layout than the command says. --hazard: breaks no rule but that of two fills of
  * the same bytes without a barrier between them. --semaphore: nothing but a semaphore that is signalled twice, and then
- * waited for twice, which only a driver that does nothing bears.
+ * waited for twice, which only a driver that does nothing bears. --noise: nothing but a shader module whose code is no
+ * SPIR-V, which drivers bear that read it later.
  */
 #include "common/app.h"
 
@@ -74,14 +75,26 @@ static void signal_twice(const struct app *app)
     vkDestroySemaphore(app->device, semaphore, NULL);
 }
 
+static void create_noise(const struct app *app)
+{
+    static const uint32_t code[] = {1, 2, 3, 4, 5, 6};
+    const VkShaderModuleCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = sizeof code, .pCode = code};
+    VkShaderModule module;
+
+    CHECK_VK(vkCreateShaderModule(app->device, &info, NULL, &module));
+    vkDestroyShaderModule(app->device, module, NULL);
+}
+
 int main(int argc, char **argv)
 {
     static uint32_t times = 1;
-    static bool hazard, semaphore;
+    static bool hazard, semaphore, noise;
     static const struct app_option options[] = {
         {"--times", "the width is set so often (default: 1)", NULL, &times},
         {"--hazard", "nothing but two fills without a barrier", &hazard, NULL},
         {"--semaphore", "nothing but a semaphore that is signalled twice and waited for twice", &semaphore, NULL},
+        {"--noise", "nothing but a shader module whose code is no SPIR-V", &noise, NULL},
         {NULL, NULL, NULL, NULL},
     };
     static const struct app_program program = {
@@ -94,6 +107,8 @@ int main(int argc, char **argv)
         fill_twice(&app);
     } else if (semaphore) {
         signal_twice(&app);
+    } else if (noise) {
+        create_noise(&app);
     } else {
         create_sampler(&app);
         set_width(&app, times);

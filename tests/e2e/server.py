@@ -23,13 +23,14 @@ from email.message import Message
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
-from e2e.cases import CRASH, STUCK, Cases, Context, Failure, Program, Skip, check, children_of, crashing, patience, prepare, programs
+from e2e.cases import CRASH, SHAPE, STUCK, Cases, Context, Failure, Program, Skip, check, children_of, crashing, patience, prepare, programs
 
 SECONDS = 60
 CLIENTS = 200
 HALF_OPEN = 100
 SLOW = 400  # more than may wait without the token, or than libmicrohttpd would take
-STATUSES = {0: 200, 4: 200, 2: 404, 3: 422, 5: 501}  # of exit codes
+STATUSES = {0: 200, 4: 200, 1: 500, 2: 404, 3: 422, 5: 501}  # of exit codes
+ANSWERS = {("replay", 1), ("shaders", 5)}  # verbs and exit codes, that say: it can't be played; a shader has no text
 CACHE_MIB = 8
 MOST_MIB = 64  # that the server has in memory: its cache, answers under way, and what threads of clients need
 
@@ -150,10 +151,10 @@ class Question:
     file: str = ""  # that the verb makes, which is the answer; "": it prints it
 
 
-def verb(context: Context, words: list[str], file: str) -> subprocess.CompletedProcess:
+def verb(context: Context, words: list[str], file: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
     """Run as the server runs it: by the absolute path of the file."""
     (context.folder / "files").mkdir(exist_ok=True)
-    return subprocess.run([context.program("lapilli"), *(str(context.folder / file) if word == "FILE" else word for word in words)], cwd=context.folder, env=context.environment(),
+    return subprocess.run([context.program("lapilli"), *(str(context.folder / file) if word == "FILE" else word for word in words)], cwd=context.folder, env=context.environment(env),
                           capture_output=True, timeout=patience(SECONDS), check=False)
 
 
@@ -199,12 +200,12 @@ def questions(context: Context, file: str) -> Iterator[Question]:
     yield Question("check", "check", ["replay", "--check", "--json", "FILE"])
 
 
-def check_answer(context: Context, server: Server, capture: str, file: str, question: Question) -> int:
+def check_answer(context: Context, server: Server, capture: str, file: str, question: Question, env: dict[str, str] | None = None) -> int:
     """The verb and the server say the same. The status."""
     made = context.folder / (question.file or "no file")
     made.unlink(missing_ok=True)
-    done = verb(context, question.words, file)
-    told, status = done.stderr.decode(), STATUSES.get(done.returncode)
+    done = verb(context, question.words, file, env)
+    told, status = done.stderr.decode(), 200 if (question.words[0], done.returncode) in ANSWERS else STATUSES.get(done.returncode)
     expected = made.read_bytes() if made.exists() else b"" if question.file else done.stdout
     if done.returncode == 4 and not expected:
         status = 422  # nothing could be read
@@ -655,6 +656,33 @@ def what_clients_keep_is_what_the_file_decides(context: Context) -> None:
         if len(tags) > 1:
             os.utime(programs / "lapilli-state" if len(tags) == 2 else library)
     check(tags[0][:2] == tags[1][:2] and tags[0][2] != tags[1][2] and len({tag[0] for tag in tags}) == 3, f"{tags}")
+
+
+@case
+def answers_may_have_other_exit_codes(context: Context) -> None:
+    """A trace that this GPU can't play, and a shader without text. The same codes of other verbs are failures."""
+    record(context, [context.app("invalid"), "--noise"], "noise.lapilli")
+    record(context, [context.app("modern")])
+    env = context.layer_env(SHAPE, LAPILLI_SHAPE="version=1,extensions=VK_KHR_dynamic_rendering+VK_KHR_copy_commands2")
+    [noise] = json.loads(verb(context, ["shaders", "--json", "FILE"], "noise.lapilli").stdout)["shaders"]
+    asked = [(1, "out.lapilli", Question("check", "check", ["replay", "--check", "--json", "FILE"])),
+             (5, "noise.lapilli", Question("shaders", "shaders?search=x", ["shaders", "--json", "--search", "x", "FILE"])),
+             (5, "noise.lapilli", Question("shader", f"shaders/{noise['hash']}", ["shaders", "--json", "FILE", noise["hash"]]))]
+    with Server(context, "noise.lapilli", "out.lapilli", env=env) as server:
+        captures = dict(zip(("noise.lapilli", "out.lapilli"), server.captures()))
+        for code, file, question in asked:
+            done = verb(context, question.words, file, env)
+            check(done.returncode == code or b"was built without" in done.stderr, f"{question.path}: exit status {done.returncode}")
+            check(check_answer(context, server, captures[file], file, question, env) == (404 if done.returncode == 2 else 200), question.path)
+    programs = copy_programs(context)
+    for code, statuses in ((1, [200, 500, 500]), (5, [501, 200, 501])):
+        for name in ("replay", "shaders", "info"):
+            (programs / f"lapilli-{name}").unlink()
+            (programs / f"lapilli-{name}").write_text(f"#!/bin/sh\necho {{}}\nexit {code}\n")
+            (programs / f"lapilli-{name}").chmod(0o755)
+        with Server(context, "out.lapilli", folder=programs) as server:
+            found = [server.ask(f"{server.captures()[0]}/{path}").status for path in ("check", "shaders", "info")]
+            check(found == statuses, f"exit code {code}: {found}")
 
 
 @case
