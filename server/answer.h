@@ -20,7 +20,7 @@ struct lap_answer {
     int exit;   /* of the program; -1: it did not end by itself, or there was none */
     bool gave_up; /* a replay that did not go on (--wait-limit) */
     enum lap_route_type type;
-    char sentence[LAP_ANSWER_SENTENCE]; /* also of an incomplete trace, where status is 200 */
+    char sentence[LAP_ANSWER_SENTENCE]; /* where status is 200: what the program said last, or "" */
     size_t bytes;
     uint8_t *body; /* from malloc */
 };

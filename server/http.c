@@ -19,6 +19,7 @@
 #include <cjson/cJSON.h>
 #include <microhttpd.h>
 
+#include "base/exit_code.h"
 #include "base/utf8.h"
 #include "trace/format/hash.h"
 #include "trace/receive/strangers.h"
@@ -176,7 +177,7 @@ static enum MHD_Result respond_answer(const struct request *request, struct lap_
         (void)MHD_add_response_header(response, "ETag", etag);
     memcpy(sentence, answer->sentence, sizeof sentence);
     clean_header(sentence);
-    if (*sentence)
+    if (answer->exit == LAP_TOOL_INCOMPLETE && *sentence)
         (void)MHD_add_response_header(response, "Lapilli-Incomplete", sentence);
     return respond(request, MHD_HTTP_OK, response);
 }

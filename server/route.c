@@ -206,13 +206,24 @@ static enum lap_status check_form(const struct lap_parameter *parameter, const c
     return lap_fail(LAP_ERROR_ARGUMENT, "'%s' wants %s", parameter->name, forms[parameter->form]);
 }
 
+static const char *names_of(const struct lap_route *route, char out[512])
+{
+    size_t length = 0;
+
+    *out = 0;
+    for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name && length < 400; i++)
+        length += (size_t)snprintf(out + length, 512 - length, "%s'%s'", i ? ", " : "; there are ", route->parameters[i].name);
+    return out;
+}
+
 enum lap_status lap_question_set(struct lap_question *question, const char *name, const char *value)
 {
     const struct lap_route *route = question->route;
     size_t at = parameter_named(route, name, strlen(name));
+    char names[512];
 
     if (at == LAP_ROUTE_VALUES)
-        return lap_fail(LAP_ERROR_ARGUMENT, "%s has no parameter '%.40s'", route->pattern, name);
+        return lap_fail(LAP_ERROR_ARGUMENT, "there is no parameter '%.40s'%s", name, names_of(route, names));
     if (question->values[at])
         return lap_fail(LAP_ERROR_ARGUMENT, "'%s' is there twice", route->parameters[at].name);
     question->values[at] = value;
@@ -224,7 +235,7 @@ enum lap_status lap_question_check(const struct lap_question *question)
     for (size_t i = 0; i < LAP_ROUTE_VALUES && question->route->parameters[i].name; i++) {
         const struct lap_parameter *parameter = &question->route->parameters[i];
         if (parameter->needed && !question->values[i])
-            return lap_fail(LAP_ERROR_ARGUMENT, "%s wants '%s'", question->route->pattern, parameter->name);
+            return lap_fail(LAP_ERROR_ARGUMENT, "the parameter '%s' is missing: %s", parameter->name, parameter->about);
         if (question->values[i] && check_form(parameter, question->values[i]) != LAP_OK)
             return LAP_ERROR_ARGUMENT;
     }

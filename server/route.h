@@ -52,6 +52,7 @@ struct lap_route {
     const char *name;    /* of the tool */
     const char *pattern; /* below a capture; {NAME} is a parameter */
     const char *about;
+    const char *use; /* for an assistant: when to ask it, with an example; whole sentences */
     enum lap_route_kind kind;
     enum lap_route_type type;
     /* The files that its program makes are answers of this route, perhaps itself, too; NULL: it makes none. */
@@ -106,7 +107,8 @@ struct lap_question lap_question_maker(const struct lap_question *question);
  * are ended. False: it is none. */
 bool lap_question_of_file(const struct lap_question *question, char *name, struct lap_question *out);
 
-/* Whether the output of its program is an answer after this exit code. It is none if it is empty after another one than 0. */
+/* Whether the output of its program is an answer after this exit code. Behind another one than 0 it is none if it is
+ * empty. */
 bool lap_route_answers(const struct lap_route *route, int code);
 
 /* How replays are played. */

@@ -402,7 +402,7 @@ static struct lap_answer *answer_of(struct lap_worker *worker, int status, struc
 
     if (ended_well && question->route->kind == LAP_ROUTE_FILM)
         film_body(worker);
-    /* Where nothing could be read of an incomplete trace, or memory was out before a word, there is no answer. */
+    /* Where nothing could be read of an incomplete trace, there is no answer. */
     if (worker->stopped || worker->too_large || worker->no_memory || !ended_well || (!own && !output->bytes && WEXITSTATUS(status)) ||
         (!own && question->route->files == question->route->name)) {
         lap_answer_drop(own);
@@ -413,8 +413,7 @@ static struct lap_answer *answer_of(struct lap_worker *worker, int status, struc
         output->data = NULL;
     if (answer) {
         answer->exit = WEXITSTATUS(status);
-        if (answer->exit == LAP_TOOL_INCOMPLETE)
-            snprintf(answer->sentence, sizeof answer->sentence, "%s", last_words(worker));
+        snprintf(answer->sentence, sizeof answer->sentence, "%s", last_words(worker));
     }
     return answer;
 }
