@@ -234,6 +234,21 @@ static bool put_flag(cJSON *object, const char *key, const cJSON *info)
     return put(object, key, cJSON_CreateBool(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(info, key))));
 }
 
+/* Why a part lacks contents from before it, and of how many objects. */
+static bool put_lost(cJSON *object, const cJSON *info)
+{
+    const cJSON *lost = cJSON_GetObjectItemCaseSensitive(info, "contents_lost");
+    cJSON *reasons = cJSON_AddObjectToObject(object, "contents_lost");
+    bool good = reasons != NULL;
+
+    for (size_t i = 0; i < LAP_UNCHECKED_COUNT; i++) {
+        const cJSON *number = cJSON_GetObjectItemCaseSensitive(lost, lap_unchecked_names[i]);
+        if (cJSON_IsNumber(number))
+            good &= put(reasons, lap_unchecked_names[i], cJSON_Duplicate(number, false));
+    }
+    return good;
+}
+
 /* The number of checks, and the numbers of skipped buffers and images by reason. */
 static bool put_checks(cJSON *object, const cJSON *info, const struct pass *pass)
 {
@@ -356,6 +371,7 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
     good &= put_number(object, "waited_us", summary->counters[LAP_COUNTER_WAITED_US]);
     good &= put_numbers(object, info);
     good &= put_part(object, info);
+    good &= put_lost(object, info);
     good &= put_text(object, "program", info_text(info, "program"));
     good &= put(object, "pid", cJSON_IsNumber(pid) ? cJSON_Duplicate(pid, false) : cJSON_CreateNull());
     where = cJSON_AddObjectToObject(object, "recorded_on");
@@ -472,6 +488,7 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
     const cJSON *uses = cJSON_GetObjectItemCaseSensitive(json, "uses");
     const char *watch_reason = info_text(json, "write_watch_reason");
     const cJSON *compared = cJSON_GetObjectItemCaseSensitive(json, "mappings_compared");
+    const cJSON *lost = cJSON_GetObjectItemCaseSensitive(json, "contents_lost");
 
     printf("%-14sversion %" PRIu32 ", %s\n", "format", summary->format_version,
            summary->complete ? "complete" : "incomplete");
@@ -500,6 +517,9 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
             show_text("not seen", info_text(json, lap_unseen_kinds[i].key));
     if (info_text(json, "addresses_lost"))
         show_text("addresses", info_text(json, "addresses_lost"));
+    for (lost = lost ? lost->child : NULL; lost; lost = lost->next)
+        printf("%-14s%.0f buffers or images have lost what they held before the part: %s\n", "lost",
+               cJSON_GetNumberValue(lost), lost->string);
     if (info_text(json, "backing")) {
         show_text("backing", info_text(json, "backing"));
         show_text("", info_text(json, "backing_reason"));

@@ -334,9 +334,9 @@ enum lap_status lap_readback_texels(struct lap_readback *rb, const struct lap_re
                                     VkFormat format, VkImageLayout layout, const struct lap_texels *texels,
                                     const void **out_data)
 {
-    /* A barrier covers depth and stencil together, and all slices: with maintenance9 a volume has them as layers. */
-    const VkImageSubresourceRange range = {lap_texels_aspects(format), texels->level, 1, texels->layer,
-                                           texels->extent.depth > 1 ? VK_REMAINING_ARRAY_LAYERS : 1};
+    /* A barrier covers all aspects together, and all slices: with maintenance9 a volume has them as layers. */
+    const VkImageSubresourceRange range = {lap_texels_range_of(lap_texels_parts(format)), texels->level, 1,
+                                           texels->layer, texels->extent.depth > 1 ? VK_REMAINING_ARRAY_LAYERS : 1};
     const VkBufferImageCopy region = {.imageSubresource = {texels->aspect, texels->level, texels->layer, 1},
                                       .imageExtent = texels->extent};
     const uint64_t bytes = texels->rows * texels->row_bytes;

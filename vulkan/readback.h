@@ -71,7 +71,7 @@ enum lap_status lap_readback_image(struct lap_readback *rb, const struct lap_rea
                                    VkFormat format, VkExtent2D extent, VkImageLayout layout, const void **out_pixels,
                                    size_t *out_bytes, bool *out_submitted) LAP_MUST_CHECK;
 
-/* The same for any subresource of an image (one sample, usage TRANSFER_SRC, not disjoint) whose aspects are all in
+/* The same for any subresource of an image (one sample, usage TRANSFER_SRC) whose aspects and planes are all in
  * `layout`, which is neither undefined nor preinitialized. *out_data has texels->rows rows, after lap_texels_clean. */
 enum lap_status lap_readback_texels(struct lap_readback *rb, const struct lap_readback_queue *at, VkImage image,
                                     VkFormat format, VkImageLayout layout, const struct lap_texels *texels,

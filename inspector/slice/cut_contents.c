@@ -184,8 +184,8 @@ static void barrier(struct work *w, const struct content *content, const VkImage
 static size_t set_image(struct work *w, const struct contents *list, size_t first)
 {
     const VkImageCreateInfo *info = slice_image_info(w->slice, list->at[first].index);
-    const VkImageAspectFlags aspects = lap_texels_aspects(info->format);
-    const uint64_t per_level = aspects & (aspects - 1) ? 2 : 1;
+    const VkImageAspectFlags parts = lap_texels_parts(info->format), aspects = lap_texels_range_of(parts);
+    const uint64_t per_level = (uint64_t)__builtin_popcount(parts);
     bool all_same = true;
     size_t end = first;
 

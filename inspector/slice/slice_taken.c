@@ -190,8 +190,7 @@ static bool can_read_subresources(const struct image_layout *image)
 
 static bool can_read_image(const struct image_layouts *layouts, const struct image_layout *image)
 {
-    const VkImageCreateFlags never =
-        VK_IMAGE_CREATE_SPARSE_BINDING_BIT | VK_IMAGE_CREATE_PROTECTED_BIT | VK_IMAGE_CREATE_DISJOINT_BIT;
+    const VkImageCreateFlags never = VK_IMAGE_CREATE_SPARSE_BINDING_BIT | VK_IMAGE_CREATE_PROTECTED_BIT;
 
     return image && image->info.samples == VK_SAMPLE_COUNT_1_BIT && !(image->info.flags & never) &&
            !(image->info.usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT) &&

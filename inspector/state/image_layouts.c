@@ -168,7 +168,7 @@ static enum lap_status add_image(struct image_layouts *l, VkDevice device, VkIma
     image->layers = has_slices(l, device, info) ? info->extent.depth : info->arrayLayers;
     image->info.pNext = NULL;
     image->info.pQueueFamilyIndices = NULL;
-    image->aspects = lap_texels_aspects(image->info.format);
+    image->aspects = lap_texels_parts(image->info.format);
     image->is_presentable = is_presentable;
     return LAP_OK;
 }
@@ -524,13 +524,13 @@ static enum lap_status visit_in_block(void *state, const struct trace_call *call
 
 static uint32_t aspect_count(const struct image_layout *image)
 {
-    return image->aspects & (image->aspects - 1) ? 2 : 1;
+    return (uint32_t)__builtin_popcount(image->aspects);
 }
 
 static size_t number_of(const struct image_layout *image, VkImageAspectFlags aspect, uint32_t level, uint32_t layer)
 {
-    bool second = aspect_count(image) == 2 && aspect == VK_IMAGE_ASPECT_STENCIL_BIT;
-    return ((size_t)layer * image->info.mipLevels + level) * aspect_count(image) + second;
+    const uint32_t before = (uint32_t)__builtin_popcount(image->aspects & (aspect - 1));
+    return ((size_t)layer * image->info.mipLevels + level) * aspect_count(image) + before;
 }
 
 static const char *obstacle(const struct image_layouts *l, const struct image_layout *image)
@@ -540,7 +540,7 @@ static const char *obstacle(const struct image_layouts *l, const struct image_la
     if (l->lost)
         return "command buffers execute too many others";
     if (!image->aspects)
-        return "its format has several planes, or is not known";
+        return "its format is not known";
     if (!count || count > MOST_SUBRESOURCES)
         return "it has too many levels and layers";
     if (!image->subresources && MOST_OF_ALL - l->subresources < count * aspect_count(image))
@@ -594,7 +594,7 @@ static void apply_step(struct image_layouts *l, const struct step *step, uint64_
     layers = end_of(base, range->layerCount, image->layers);
     if (queue)
         image->queue = queue;
-    for (VkImageAspectFlags left = image->aspects & range->aspectMask; left; left &= left - 1)
+    for (VkImageAspectFlags left = lap_texels_parts_in(image->aspects, range->aspectMask); left; left &= left - 1)
         for (uint32_t layer = base; layer < layers; layer++)
             for (uint32_t level = range->baseMipLevel; level < levels; level++)
                 apply_one(&image->subresources[number_of(image, left & -left, level, layer)], step, family);

@@ -26,7 +26,7 @@ struct image_subresource {
 struct image_layout {
     VkImageCreateInfo info; /* without pointers */
     uint32_t layers; /* that have layouts of their own: array layers, or slices of a volume with VK_KHR_maintenance9 */
-    VkImageAspectFlags aspects;
+    VkImageAspectFlags aspects; /* or planes */
     bool is_presentable;
     uint64_t queue;                         /* in the trace, on which a step was last submitted; 0: on none */
     struct image_subresource *subresources; /* use image_layout_of; NULL: no step was applied yet */

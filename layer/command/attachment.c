@@ -128,7 +128,11 @@ static void step_aspects(const struct instance *instance, const struct layer_ima
                          const struct layer_view_range *view, VkImageAspectFlags aspects, enum layer_step_kind kind,
                          VkImageLayout layout)
 {
-    VkImageSubresourceRange range = {aspects, view->first_level, 1, view->first_layer, view->layer_count};
+    const VkImageAspectFlags planes =
+        VK_IMAGE_ASPECT_PLANE_0_BIT | VK_IMAGE_ASPECT_PLANE_1_BIT | VK_IMAGE_ASPECT_PLANE_2_BIT;
+    const bool is_plane = aspects == VK_IMAGE_ASPECT_COLOR_BIT && view->aspect & planes;
+    VkImageSubresourceRange range = {is_plane ? view->aspect : aspects, view->first_level, 1, view->first_layer,
+                                     view->layer_count};
     VkImage handle = gen_VkImage(image->object.handle);
 
     if (!view->level_count) /* unknown */

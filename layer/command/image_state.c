@@ -91,7 +91,7 @@ void layer_image_step_buffer(struct layer_cmdbuf *cb, const struct layer_buffer 
 
 static uint32_t aspect_count(VkImageAspectFlags aspects)
 {
-    return aspects & (aspects - 1) ? 2 : 1;
+    return (uint32_t)__builtin_popcount(aspects);
 }
 
 static size_t subresource_count(const struct layer_image *image, VkImageAspectFlags aspects)
@@ -101,7 +101,7 @@ static size_t subresource_count(const struct layer_image *image, VkImageAspectFl
 
 struct layer_image_state *layer_image_state(struct layer_image *image)
 {
-    VkImageAspectFlags aspects = lap_texels_aspects(image->info.format);
+    VkImageAspectFlags aspects = lap_texels_parts(image->info.format);
     size_t count = subresource_count(image, aspects);
     struct layer_image_state *state = image->state;
 
@@ -130,8 +130,7 @@ struct layer_subresource *layer_image_subresource(const struct layer_image *imag
                                                   VkImageAspectFlags aspect, uint32_t level, uint32_t array_layer)
 {
     size_t number = ((size_t)array_layer * image->info.mipLevels + level) * aspect_count(state->aspects);
-    bool second = aspect_count(state->aspects) == 2 && aspect == VK_IMAGE_ASPECT_STENCIL_BIT;
-    return &state->subresources[number + second];
+    return &state->subresources[number + aspect_count(state->aspects & (aspect - 1))];
 }
 
 static void apply_one(const struct layer_image_step *step, uint32_t family, uint64_t serial,
@@ -179,7 +178,7 @@ static void apply_step(struct layer_image *image, const struct layer_image_step 
     if (!state)
         return;
     state->serial = serial;
-    for (VkImageAspectFlags left = state->aspects & range->aspectMask; left; left &= left - 1)
+    for (VkImageAspectFlags left = lap_texels_parts_in(state->aspects, range->aspectMask); left; left &= left - 1)
         for (uint32_t layer_number = range->baseArrayLayer; layer_number < layers; layer_number++)
             for (uint32_t level = range->baseMipLevel; level < levels; level++)
                 apply_one(step, family, serial,
@@ -269,7 +268,7 @@ bool layer_image_is_definite(struct layer_device *dev, VkImage handle, const VkI
     state = layer_image_state(image);
     layers = end_of(where->baseArrayLayer, where->layerCount, image->info.arrayLayers);
     for (uint32_t i = where->baseArrayLayer; state && where->mipLevel < image->info.mipLevels && i < layers; i++)
-        for (VkImageAspectFlags left = state->aspects & where->aspectMask; left; left &= left - 1)
+        for (VkImageAspectFlags left = lap_texels_parts_in(state->aspects, where->aspectMask); left; left &= left - 1)
             varies |= layer_image_subresource(image, state, left & -left, where->mipLevel, i)->varies;
     varies |= state && image->loose;
     pthread_mutex_unlock(&dev->submit.mutex);

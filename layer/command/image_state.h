@@ -19,7 +19,7 @@ struct layer_subresource {
 };
 
 struct layer_image_state {
-    VkImageAspectFlags aspects;
+    VkImageAspectFlags aspects;              /* or planes */
     uint64_t serial;                         /* of the last submit that has a step for it */
     struct layer_subresource subresources[]; /* by layer, level and aspect: layer_image_subresource */
 };

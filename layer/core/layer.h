@@ -29,6 +29,7 @@
 #include "layer/core/options.h"
 #include "layer/core/resource_record.h"
 #include "trace/write/writer.h"
+#include "vulkan/unchecked.h"
 
 #define LAYER_FORMAT_WORDS 3u /* core formats but those of planes, in words of 64 */
 
@@ -49,6 +50,7 @@ struct layer_state {
     struct layer_payload *payloads;                 /* payload.c; under devices_mutex */
     uint64_t last_space;                            /* of shared memory; under devices_mutex */
     atomic_uint unseen;                             /* unseen.c: the kinds that were reported; a bit for each */
+    atomic_uint lost[LAP_UNCHECKED_COUNT];          /* part/lost.h: objects, in this recording */
     atomic_uint_fast64_t shared_signals;            /* signals of binary semaphores that share their payload */
     struct layer_external_sync *handed;             /* external_sync.c; under devices_mutex */
     struct lap_writer *_Atomic writer;              /* NULL: nothing is recorded */
@@ -137,6 +139,8 @@ void layer_note_image_format(VkFormat format);
 
 /* Adds keys to the file's info object. json is a JSON object. */
 void layer_recording_info(const char *json);
+/* The same for this file alone, where later parts have files of their own. */
+void layer_recording_info_once(const char *json);
 /* Ends a frame: all streams hand over their buffered packets. */
 void layer_frame_end(void);
 /* A call that submits commands has returned; no lock is held. */

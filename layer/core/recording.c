@@ -311,10 +311,15 @@ void layer_tracking_result(enum lap_status status)
 
 void layer_recording_info(const char *json)
 {
-    struct lap_writer *writer;
-
     if (layer.options.parts.on)
         layer_keeper_info(json);
+    layer_recording_info_once(json);
+}
+
+void layer_recording_info_once(const char *json)
+{
+    struct lap_writer *writer;
+
     layer_parts_enter();
     writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
     if (writer && !lap_writer_stopped(writer))

@@ -13,6 +13,7 @@
 #include "layer/core/keeper.h"
 #include "layer/core/records.h"
 #include "layer/part/key.h"
+#include "layer/part/lost.h"
 #include "layer/part/state.h"
 #include "layer/part/turns.h"
 #include "layer/submit/full_checks.h"
@@ -244,6 +245,7 @@ static bool write_part(void)
         parts.last.refusal = "the trace can't be made (the program's log says why)";
         return false;
     }
+    layer_lost_begin();
     describe(json, sizeof json);
     /* Info waits until all before it is in the file: written after the state, the state is not counted. */
     const bool counted = layer_turns_length()->unit == LAP_LENGTH_BYTES;

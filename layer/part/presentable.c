@@ -2,6 +2,7 @@
 #include "layer/part/presentable.h"
 
 #include "layer/core/records.h"
+#include "layer/part/lost.h"
 
 #define WAIT_NS UINT64_C(5000000000) /* for the presentation engine */
 
@@ -66,6 +67,9 @@ void layer_presentable_acquired(struct layer_device *dev, VkSwapchainKHR handle,
     if (status == LAP_OK)
         status = layer_readback_flush(&r);
     layer_readback_finish(&r);
+    if (status != LAP_OK && !r.left_out)
+        r.reasons[LAP_UNCHECKED_FAILED]++;
+    layer_lost_note(r.reasons);
     if (status != LAP_OK || r.left_out)
         lap_log(&layer.log, LAP_LOG_WARNING,
                 "what a presentable image held can't be read (%s): where the program draws over it the part of the run "

@@ -88,6 +88,12 @@ static void write_piece(struct layer_readback *r, const struct layer_readback_sl
     say_progress(r);
 }
 
+static void leave_out(struct layer_readback *r, enum lap_unchecked reason)
+{
+    r->left_out++;
+    r->reasons[reason]++;
+}
+
 /* Contents that can't be read are left out, unless out of memory is the reason. */
 static enum lap_status left_out(struct layer_readback *r, const void *object, enum lap_status status)
 {
@@ -95,7 +101,7 @@ static enum lap_status left_out(struct layer_readback *r, const void *object, en
         return status;
     lap_log(&layer.log, LAP_LOG_INFO, "%s", lap_error_message());
     if (r->lost != object)
-        r->left_out++;
+        leave_out(r, LAP_UNCHECKED_FAILED);
     r->lost = object;
     return LAP_OK;
 }
@@ -156,7 +162,7 @@ enum lap_status layer_readback_range(struct layer_readback *r, const void *objec
     enum lap_status status = LAP_OK;
 
     if (!r->at.queue) {
-        r->left_out++;
+        leave_out(r, LAP_UNCHECKED_QUEUE);
         return LAP_OK;
     }
     for (uint64_t part; offset < end && status == LAP_OK && r->lost != object; offset += part) {
@@ -208,7 +214,7 @@ enum lap_status layer_readback_buffer(struct layer_readback *r, const struct lay
     if (holds_structures(buffer))
         return LAP_OK;
     if (!buffer->readable) {
-        r->left_out++;
+        leave_out(r, LAP_UNCHECKED_USAGE);
         return LAP_OK;
     }
     return buffer->pages
@@ -251,7 +257,7 @@ static bool is_needed(const struct layer_image *image, const struct layer_subres
 bool layer_readback_matters(const struct layer_image *image)
 {
     if (!image->state) /* no work was submitted that names it, or its layouts can't be tracked */
-        return !lap_texels_aspects(image->info.format);
+        return !lap_texels_parts(image->info.format);
     for (VkImageAspectFlags left = image->state->aspects; left; left &= left - 1)
         for (uint32_t i = 0; i < image->info.arrayLayers; i++)
             for (uint32_t level = 0; level < image->info.mipLevels; level++)
@@ -271,8 +277,8 @@ static enum lap_status start_piece(void *context, const struct lap_texel_region 
     const struct level *level = context;
     struct layer_readback *r = level->r;
     const struct layer_image *image = level->image;
-    /* A barrier covers depth and stencil together, and all slices: with maintenance9 a volume has them as layers. */
-    const VkImageSubresourceRange range = {image->state->aspects, piece->level, 1, piece->layer,
+    /* A barrier covers all aspects together, and all slices: with maintenance9 a volume has them as layers. */
+    const VkImageSubresourceRange range = {lap_texels_range_of(image->state->aspects), piece->level, 1, piece->layer,
                                            image->info.extent.depth > 1 ? VK_REMAINING_ARRAY_LAYERS : 1};
     const VkBufferImageCopy region = {.imageSubresource = {piece->aspect, piece->level, piece->layer, 1},
                                       .imageOffset = piece->offset,
@@ -314,9 +320,11 @@ static enum lap_status read_aspect(struct layer_readback *r, const struct layer_
     return lap_texels_cut(&block, &all, cuts ? PIECE_BYTES : UINT64_MAX, start_piece, &level);
 }
 
+/* *fault: why some of it can't be read; unchanged where all of it can. */
 static enum lap_status read_level(struct layer_readback *r, const struct layer_image *image, uint32_t level,
-                                  uint32_t array_layer, bool *all)
+                                  uint32_t array_layer, enum lap_unchecked *fault)
 {
+    const VkImageAspectFlags deep = VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
     const VkImageLayout layout = layer_readback_layout(image, level, array_layer);
     enum lap_status status = LAP_OK;
 
@@ -326,30 +334,44 @@ static enum lap_status read_level(struct layer_readback *r, const struct layer_i
         struct lap_texels texels;
         if (!has_contents(image, s))
             continue;
-        if (!layer_readback_is_known(layout) || s->between ||
-            !lap_texels_describe(&image->info, aspect, level, array_layer, &texels) ||
-            (aspect != VK_IMAGE_ASPECT_COLOR_BIT && !(r->flags & VK_QUEUE_GRAPHICS_BIT)))
-            *all = false;
+        if (!layer_readback_is_known(layout) || s->between)
+            *fault = LAP_UNCHECKED_LAYOUT;
+        else if (!lap_texels_describe(&image->info, aspect, level, array_layer, &texels))
+            *fault = LAP_UNCHECKED_FORMAT;
+        else if (aspect & deep && !(r->flags & VK_QUEUE_GRAPHICS_BIT))
+            *fault = LAP_UNCHECKED_QUEUE;
         else
             status = read_aspect(r, image, layout, &texels);
     }
     return left_out(r, image, status);
 }
 
+/* Why nothing of an image can be read; LAP_UNCHECKED_COUNT: it can. */
+static enum lap_unchecked image_fault(const struct layer_readback *r, const struct layer_image *image, bool readable)
+{
+    if (image->info.samples != VK_SAMPLE_COUNT_1_BIT)
+        return LAP_UNCHECKED_SAMPLES;
+    if (!readable)
+        return LAP_UNCHECKED_USAGE;
+    if (!image->state)
+        return LAP_UNCHECKED_FORMAT;
+    return r->at.queue ? LAP_UNCHECKED_COUNT : LAP_UNCHECKED_QUEUE;
+}
+
 enum lap_status layer_readback_image(struct layer_readback *r, const struct layer_image *image, bool readable)
 {
+    enum lap_unchecked fault = image_fault(r, image, readable);
     enum lap_status status = LAP_OK;
-    bool all = true;
 
-    if (!image->state || !readable || !r->at.queue || image->info.samples != VK_SAMPLE_COUNT_1_BIT ||
-        image->info.flags & VK_IMAGE_CREATE_DISJOINT_BIT) {
-        r->left_out += layer_readback_matters(image);
+    if (fault != LAP_UNCHECKED_COUNT) {
+        if (layer_readback_matters(image))
+            leave_out(r, fault);
         return LAP_OK;
     }
     for (uint32_t i = 0; i < image->info.arrayLayers && status == LAP_OK; i++)
         for (uint32_t level = 0; level < image->info.mipLevels && status == LAP_OK; level++)
-            status = read_level(r, image, level, i, &all);
-    if (!all && r->lost != image)
-        r->left_out++;
+            status = read_level(r, image, level, i, &fault);
+    if (fault != LAP_UNCHECKED_COUNT && r->lost != image)
+        leave_out(r, fault);
     return status;
 }

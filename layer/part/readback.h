@@ -13,6 +13,7 @@
 
 #include "layer/core/layer.h"
 #include "vulkan/readback.h"
+#include "vulkan/unchecked.h"
 
 /* May change a piece before it is written. */
 typedef void (*layer_readback_edit_fn)(void *user, void *data, size_t bytes);
@@ -37,9 +38,10 @@ struct layer_readback {
     VkQueueFlags flags;
     struct layer_readback_slot slots[2];
     unsigned next;
-    const void *lost;  /* the last object of which a piece could not be read */
-    uint64_t left_out; /* objects whose contents are lost */
-    uint64_t bytes;    /* written so far */
+    const void *lost;                      /* the last object of which a piece could not be read */
+    uint64_t left_out;                     /* objects whose contents are lost */
+    uint32_t reasons[LAP_UNCHECKED_COUNT]; /* the same, by reason */
+    uint64_t bytes;                        /* written so far */
     struct timespec said;
 };
 

@@ -5,9 +5,11 @@
 #include "layer/core/keeper.h"
 #include "layer/core/records.h"
 #include "layer/part/live_objects.h"
+#include "layer/part/lost.h"
 #include "layer/part/presentable.h"
 #include "layer/part/readback.h"
 #include "layer/part/state.h"
+#include "vulkan/texel/texels.h"
 
 /* ---- layouts ---- */
 
@@ -44,7 +46,7 @@ static bool is_in_one_layout(const struct layer_image *image)
 static void set_level(struct layer_state_commands *commands, const struct layer_image *image, uint32_t level,
                       uint32_t array_layer)
 {
-    VkImageSubresourceRange range = {image->state->aspects, level, 1, array_layer, 1};
+    VkImageSubresourceRange range = {lap_texels_range_of(image->state->aspects), level, 1, array_layer, 1};
     const VkImageLayout all = layer_readback_layout(image, level, array_layer);
 
     if (layer_readback_is_known(all)) {
@@ -72,8 +74,8 @@ enum lap_status layer_state_layouts(struct layer_state_commands *commands)
 
     for (size_t n = 0; n < images.count; n++) {
         const struct layer_image *image = (const struct layer_image *)images.items[n];
-        const VkImageSubresourceRange all = {image->state ? image->state->aspects : 0, 0, VK_REMAINING_MIP_LEVELS, 0,
-                                             VK_REMAINING_ARRAY_LAYERS};
+        const VkImageSubresourceRange all = {image->state ? lap_texels_range_of(image->state->aspects) : 0, 0,
+                                             VK_REMAINING_MIP_LEVELS, 0, VK_REMAINING_ARRAY_LAYERS};
         if (!image->state || !(image->swapchain || has_memory(image)))
             continue;
         if (is_in_one_layout(image)) {
@@ -131,6 +133,7 @@ enum lap_status layer_state_contents(struct layer_device *dev)
     if (status == LAP_OK)
         status = layer_readback_flush(&r);
     layer_readback_finish(&r);
+    layer_lost_note(r.reasons);
     if (r.left_out)
         lap_log(&layer.log, LAP_LOG_WARNING,
                 "what %llu images or buffers held can't be read: a part of the run begins without it",

@@ -7,6 +7,7 @@
 #include "layer/core/records.h"
 #include "layer/memory/sparse_places.h"
 #include "layer/part/live_objects.h"
+#include "layer/part/lost.h"
 #include "layer/part/readback.h"
 #include "layer/part/state.h"
 #include "layer/submit/host_update.h"
@@ -261,7 +262,7 @@ static enum lap_status keep_all_lost(struct layer_device *dev, VkQueue queue, co
 {
     struct layer_readback reading;
     struct layer_live_objects memories;
-    unsigned without = 0;
+    uint32_t without[LAP_UNCHECKED_COUNT] = {0};
     enum lap_status status = layer_live_objects_of(dev, GEN_HANDLE_VkDeviceMemory, &memories), begun;
 
     begun = layer_readback_init(&reading, dev);
@@ -271,16 +272,17 @@ static enum lap_status keep_all_lost(struct layer_device *dev, VkQueue queue, co
         if (!lost.memory->paged)
             continue;
         if (!find_lost(&lost, buffers, images) || (lost.left.count && !keep_lost(&lost, queue, &reading)))
-            without++;
+            without[LAP_UNCHECKED_SPARSE]++;
         layer_sparse_places_finish(&lost.left);
     }
     layer_readback_finish(&reading);
     layer_live_objects_finish(&memories);
-    if (without)
+    layer_lost_note(without);
+    if (without[LAP_UNCHECKED_SPARSE])
         lap_log(&layer.log, LAP_LOG_WARNING,
                 "pages of %u allocations, which no sparse object has now, can't be read: a part of the run begins "
                 "without what they hold",
-                without);
+                without[LAP_UNCHECKED_SPARSE]);
     return status;
 }
 

@@ -357,7 +357,7 @@ static enum lap_unchecked image_fault(const struct layer_device *dev, const stru
         return LAP_UNCHECKED_SPARSE;
     if (!image->readable)
         return LAP_UNCHECKED_USAGE;
-    if (!image->state)
+    if (!image->state || lap_format_planes(image->info.format) > 1)
         return LAP_UNCHECKED_FORMAT;
     if (image->loose)
         return LAP_UNCHECKED_UNDEFINED;

@@ -192,6 +192,10 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
         status = edit(r, &reader_options);
     if (status != LAP_OK)
         return status;
+    if (lap_info_has(lap_reader_summary(r->reader)->info, "contents_lost"))
+        lap_log(log, LAP_LOG_WARNING,
+                "the trace lacks contents that buffers or images had before it begins (lapilli info says why): work "
+                "that uses them may give something else");
     r->options.writes_all_images = lap_info_flag(lap_reader_summary(r->reader)->info, "trimmed_contents");
     r->options.reads_all_images = options->reading != NULL || options->pictures.folder != NULL;
     r->dictionary = calloc(1, sizeof *r->dictionary);

@@ -140,7 +140,7 @@ static enum lap_status read_image(struct answer *a)
 
     if (status != LAP_OK)
         return status;
-    if (reading.slice || reading.record->info.flags & VK_IMAGE_CREATE_DISJOINT_BIT)
+    if (reading.slice)
         return cannot("has no memory of its own");
     if (reading.record->info.format != reading.record->recorded_format)
         return cannot("has another format here");

@@ -43,8 +43,9 @@ enum lap_status replay_settle(struct replay *r)
 static bool can_copy(const struct replay_queue *queue, VkImageAspectFlags aspect)
 {
     const VkQueueFlags any = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+    const bool is_deep = aspect & (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT);
 
-    return queue && queue->flags & (aspect == VK_IMAGE_ASPECT_COLOR_BIT ? any : (VkQueueFlags)VK_QUEUE_GRAPHICS_BIT);
+    return queue && queue->flags & (is_deep ? (VkQueueFlags)VK_QUEUE_GRAPHICS_BIT : any);
 }
 
 /* The queue of a family that owns the image and can copy the aspect. NULL: there is none. */
@@ -60,7 +61,7 @@ static const struct replay_queue *queue_for(struct replay *r, const struct repla
     return can_copy(queue, what->aspect) ? queue : NULL;
 }
 
-static const char *obstacle(const struct replay_image *record)
+static const char *obstacle(const struct replay_image *record, VkImageAspectFlags aspect)
 {
     if (record->sparse)
         return "is sparse";
@@ -68,7 +69,7 @@ static const char *obstacle(const struct replay_image *record)
         return "has no memory";
     if (record->info.samples != VK_SAMPLE_COUNT_1_BIT)
         return "has several samples";
-    if (lap_format_planes(record->recorded_format) > 1)
+    if (aspect == VK_IMAGE_ASPECT_COLOR_BIT && lap_format_planes(record->recorded_format) > 1)
         return "has several planes";
     if (record->info.flags & VK_IMAGE_CREATE_PROTECTED_BIT)
         return "is protected";
@@ -109,7 +110,7 @@ enum lap_status replay_image_reading_plan(struct replay *r, const struct content
 {
     const struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkImage, what->index);
     const struct replay_image *record = object ? object->record : NULL;
-    const char *why = record ? obstacle(record) : "is not alive";
+    const char *why = record ? obstacle(record, what->aspect) : "is not alive";
 
     if (!why && !describe(record, what, out))
         why = "has no such level, layer or aspect";

@@ -39,7 +39,7 @@ VARIES = {"wsi", "address", "descbuf", "raypipe", "rays-copy", "rays-shader", "t
 
 # Also on SwiftShader.
 ON_SWIFTSHADER = ["triangle", "redraws", "compute", "compute-timeline", "descriptors", "depth", "churn", "queues-two", "suballoc", "gated-random", "vkcube", "memory",
-                  "linear", "ownership_transfer", "push-early", "alias", "signals"]
+                  "linear", "ownership_transfer", "push-early", "alias", "signals", "planes"]
 
 # Also recorded so that their last frames are kept, by turns that begin with what they have built, and with a part for each frame.
 KEPT = ["rays", "rays-fleeting"]
@@ -618,6 +618,22 @@ def what_shares_a_payload_shares_it_in_a_part(context: Context) -> None:
     done = context.replay("part.lapilli")
     check_verified(done)
     check("warning" not in done.err, done.err)
+
+
+@case
+def what_a_part_has_lost_is_said(context: Context) -> None:
+    """By the trace, also in a part of it, and by a replay."""
+    program = [context.app("planes"), "--samples"]
+    capture(context, program, "whole.lapilli")
+    done = capture(context, program, "part.lapilli", "--frames", "3-5")
+    check("can't be read: a part of the run begins without it" in done.err, done.text)
+    context.run([context.program("lapilli"), "trim", "--frames", "2", "-o", "cut.lapilli", "part.lapilli"])
+    for file, lost in (("whole.lapilli", {}), ("part.lapilli", {"several samples": 1}), ("cut.lapilli", {"several samples": 1})):
+        check(context.info(file)["contents_lost"] == lost, f"{file}: {context.info(file)['contents_lost']}")
+        done = context.run([context.program("lapilli"), "info", file])
+        check(("held before the part: several samples" in done.out) is bool(lost), done.text)
+        done = context.replay(file, expect=None)
+        check(("lacks contents" in done.err) is bool(lost), done.text)
 
 
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:

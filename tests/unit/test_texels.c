@@ -36,6 +36,22 @@ UNIT_TEST(texels_are_packed_as_a_copy_packs_them)
     CHECK_EQ_U64(bytes_of(VK_FORMAT_D32_SFLOAT_S8_UINT, depth, 0), 37 * 19 * 4);
     CHECK_EQ_U64(bytes_of(VK_FORMAT_D32_SFLOAT_S8_UINT, stencil, 0), 37 * 19);
     CHECK_EQ_U64(bytes_of(VK_FORMAT_S8_UINT, stencil, 0), 37 * 19);
+    CHECK_EQ_U64(bytes_of(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, VK_IMAGE_ASPECT_PLANE_0_BIT, 0), 37 * 19);
+    CHECK_EQ_U64(bytes_of(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, VK_IMAGE_ASPECT_PLANE_1_BIT, 0), 19 * 10 * 2);
+    CHECK_EQ_U64(bytes_of(VK_FORMAT_G16_B16_R16_3PLANE_422_UNORM, VK_IMAGE_ASPECT_PLANE_2_BIT, 0), 19 * 19 * 2);
+}
+
+UNIT_TEST(color_has_all_planes)
+{
+    const VkImageAspectFlags planes = VK_IMAGE_ASPECT_PLANE_0_BIT | VK_IMAGE_ASPECT_PLANE_1_BIT,
+                             color = VK_IMAGE_ASPECT_COLOR_BIT;
+    const VkImageAspectFlags both = VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
+    CHECK_EQ_U64(lap_texels_parts(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM), planes);
+    CHECK_EQ_U64(lap_texels_parts_in(planes, color), planes);
+    CHECK_EQ_U64(lap_texels_parts_in(planes, VK_IMAGE_ASPECT_PLANE_1_BIT), VK_IMAGE_ASPECT_PLANE_1_BIT);
+    CHECK_EQ_U64(lap_texels_parts_in(both, color), 0);
+    CHECK_EQ_U64(lap_texels_range_of(planes), color);
+    CHECK_EQ_U64(lap_texels_range_of(lap_texels_parts(VK_FORMAT_D24_UNORM_S8_UINT)), both);
 }
 
 UNIT_TEST(what_an_image_lacks_is_not_described)
@@ -47,6 +63,7 @@ UNIT_TEST(what_an_image_lacks_is_not_described)
     CHECK_EQ_U64(bytes_of(VK_FORMAT_D24_UNORM_S8_UINT, VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT, 0), 0);
     CHECK_EQ_U64(bytes_of(VK_FORMAT_R8G8B8A8_UNORM, VK_IMAGE_ASPECT_COLOR_BIT, 3), 0);
     CHECK_EQ_U64(bytes_of(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, VK_IMAGE_ASPECT_COLOR_BIT, 0), 0);
+    CHECK_EQ_U64(bytes_of(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, VK_IMAGE_ASPECT_PLANE_2_BIT, 0), 0);
     CHECK_EQ_U64(bytes_of(VK_FORMAT_UNDEFINED, VK_IMAGE_ASPECT_COLOR_BIT, 0), 0);
     CHECK_EQ_U64(bytes_of((VkFormat)0x7fffffff, VK_IMAGE_ASPECT_COLOR_BIT, 0), 0);
     CHECK(!lap_texels_describe(&info, VK_IMAGE_ASPECT_DEPTH_BIT, 0, 2, &texels));

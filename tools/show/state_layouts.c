@@ -5,6 +5,7 @@
 #include "inspector/state/image_layouts.h"
 #include "tools/show/state_print.h"
 #include "tools/show/text.h"
+#include "vulkan/texel/texels.h"
 
 struct shown {
     const struct lap_state_view *view;
@@ -59,14 +60,29 @@ static void put_numbers(FILE *out, const char *name, uint32_t first, uint32_t co
         fprintf(out, "%ss %" PRIu32 " to %" PRIu32, name, first, first + count - 1);
 }
 
+static const char *aspect_name(VkImageAspectFlags aspect)
+{
+    switch (aspect) {
+    case VK_IMAGE_ASPECT_DEPTH_BIT:
+        return "depth";
+    case VK_IMAGE_ASPECT_STENCIL_BIT:
+        return "stencil";
+    case VK_IMAGE_ASPECT_PLANE_0_BIT:
+        return "plane 0";
+    case VK_IMAGE_ASPECT_PLANE_1_BIT:
+        return "plane 1";
+    default:
+        return "plane 2";
+    }
+}
+
 static void put_range_text(struct shown *shown, const struct range *range)
 {
     static const char prefix[] = "VK_IMAGE_LAYOUT_";
     const VkImageCreateInfo *info = &shown->image->info;
     bool has_levels = info->mipLevels > 1, has_layers = shown->image->layers > 1;
-    const char *aspect = range->aspects == shown->image->aspects         ? ""
-                         : range->aspects == VK_IMAGE_ASPECT_STENCIL_BIT ? "stencil"
-                                                                         : "depth";
+    const char *aspect =
+        range->aspects == lap_texels_range_of(shown->image->aspects) ? "" : aspect_name(range->aspects);
     char number[24];
     const char *name = layout_name(range->is.layout, number);
     FILE *out = shown->view->out;
@@ -100,18 +116,16 @@ static void put_range_json(struct shown *shown, const struct range *range)
 static void put_range(struct shown *shown, struct range range)
 {
     const struct image_layout *image = shown->image;
-    const VkImageAspectFlags first = image->aspects & -image->aspects, others = image->aspects & ~first;
-    const struct image_subresource a = image_layout_of(image, first, range.level, range.layer);
-    const struct image_subresource b = others ? image_layout_of(image, others, range.level, range.layer) : a;
+    bool all_same = true;
 
-    range.aspects = are_same(a, b) ? image->aspects : first;
-    range.is = a;
-    (shown->view->json ? put_range_json : put_range_text)(shown, &range);
-    if (range.aspects == image->aspects)
-        return;
-    range.aspects = others;
-    range.is = b;
-    (shown->view->json ? put_range_json : put_range_text)(shown, &range);
+    range.is = image_layout_of(image, image->aspects & -image->aspects, range.level, range.layer);
+    for (VkImageAspectFlags left = image->aspects; left; left &= left - 1)
+        all_same &= are_same(image_layout_of(image, left & -left, range.level, range.layer), range.is);
+    for (VkImageAspectFlags left = image->aspects; left; left = all_same ? 0 : left & (left - 1)) {
+        range.aspects = all_same ? lap_texels_range_of(left) : left & -left;
+        range.is = image_layout_of(image, left & -left, range.level, range.layer);
+        (shown->view->json ? put_range_json : put_range_text)(shown, &range);
+    }
 }
 
 static void put_ranges(struct shown *shown)

@@ -356,27 +356,47 @@ VkImageAspectFlags lap_texels_aspects(VkFormat format)
     }
 }
 
-static uint32_t at_level(uint32_t extent, uint32_t level)
+#define ALL_PLANES (VK_IMAGE_ASPECT_PLANE_0_BIT | VK_IMAGE_ASPECT_PLANE_1_BIT | VK_IMAGE_ASPECT_PLANE_2_BIT)
+
+VkImageAspectFlags lap_texels_parts(VkFormat format)
 {
-    return extent >> level ? extent >> level : 1;
+    const uint32_t planes = lap_format_planes(format);
+
+    if (planes == 1)
+        return lap_texels_aspects(format);
+    return planes == 2 ? VK_IMAGE_ASPECT_PLANE_0_BIT | VK_IMAGE_ASPECT_PLANE_1_BIT : ALL_PLANES;
+}
+
+VkImageAspectFlags lap_texels_parts_in(VkImageAspectFlags parts, VkImageAspectFlags aspects)
+{
+    return parts & (aspects & VK_IMAGE_ASPECT_COLOR_BIT ? aspects | ALL_PLANES : aspects);
+}
+
+VkImageAspectFlags lap_texels_range_of(VkImageAspectFlags parts)
+{
+    return parts & ALL_PLANES ? VK_IMAGE_ASPECT_COLOR_BIT : parts;
+}
+
+/* divide: texels of the image that share one of the plane. */
+static uint32_t at_level(uint32_t extent, uint32_t level, uint32_t divide)
+{
+    return ((extent >> level ? extent >> level : 1) + divide - 1) / divide;
 }
 
 bool lap_texels_describe(const VkImageCreateInfo *info, VkImageAspectFlags aspect, uint32_t level, uint32_t layer,
                          struct lap_texels *out)
 {
-    struct block block = block_of(info->format);
-    bool is_one = aspect && !(aspect & (aspect - 1));
+    struct lap_texel_block block;
 
-    if (!is_one || !(lap_texels_aspects(info->format) & aspect) || level >= info->mipLevels || level > 31 ||
+    if (!lap_texels_block(info->format, aspect, &block) || level >= info->mipLevels || level > 31 ||
         layer >= info->arrayLayers)
         return false;
-    if (aspect == VK_IMAGE_ASPECT_STENCIL_BIT)
-        block.bytes = 1;
     out->aspect = aspect;
     out->level = level;
     out->layer = layer;
-    out->extent = (VkExtent3D){at_level(info->extent.width, level), at_level(info->extent.height, level),
-                               at_level(info->extent.depth, level)};
+    out->extent =
+        (VkExtent3D){at_level(info->extent.width, level, block.divide_x),
+                     at_level(info->extent.height, level, block.divide_y), at_level(info->extent.depth, level, 1)};
     out->row_bytes = ((uint64_t)out->extent.width + block.width - 1) / block.width * block.bytes;
     out->rows = ((uint64_t)out->extent.height + block.height - 1) / block.height * out->extent.depth;
     return out->row_bytes && out->rows && out->rows <= UINT32_MAX && out->rows <= SIZE_MAX / 2 / out->row_bytes;

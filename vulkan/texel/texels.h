@@ -13,11 +13,11 @@
 
 #include "base/status.h"
 
-/* A subresource: one aspect (color, depth or stencil) of one level of one layer, with all its slices. */
+/* A subresource: one aspect (color, depth or stencil) or plane of one level of one layer, with all its slices. */
 struct lap_texels {
     VkImageAspectFlags aspect;
     uint32_t level, layer;
-    VkExtent3D extent;  /* of the level, in texels */
+    VkExtent3D extent;  /* of the level, in texels; of a plane: in its own */
     uint64_t row_bytes; /* without padding */
     uint64_t rows;      /* of texel blocks, in all slices */
 };
@@ -62,6 +62,15 @@ enum lap_status lap_texels_cut(const struct lap_texel_block *block, const struct
 
 /* All aspects of a format: color, or depth and stencil. 0 for unknown formats, including multi-planar ones. */
 VkImageAspectFlags lap_texels_aspects(VkFormat format);
+
+/* The parts of a format that are copied one by one: its aspects, or its planes. 0 for unknown formats. */
+VkImageAspectFlags lap_texels_parts(VkFormat format);
+
+/* Those parts that a range with these aspects has: color includes all planes. */
+VkImageAspectFlags lap_texels_parts_in(VkImageAspectFlags parts, VkImageAspectFlags aspects);
+
+/* All parts, as the range of a barrier names them: planes are color together. */
+VkImageAspectFlags lap_texels_range_of(VkImageAspectFlags parts);
 
 /* Fills in *out. False: the image has no such subresource, or the format is unknown. */
 bool lap_texels_describe(const VkImageCreateInfo *info, VkImageAspectFlags aspect, uint32_t level, uint32_t layer,
