@@ -459,7 +459,7 @@ static enum MHD_Result answer_captures(const struct request *request)
     cJSON *object = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(object, "captures");
     struct lap_capture capture;
 
-    for (size_t i = 0; i < lap_captures_count(captures); i++)
+    for (size_t i = 0, count = lap_captures_count(captures); i < count; i++)
         if (lap_capture_look(captures, i, &capture) == LAP_OK)
             (void)cJSON_AddItemToArray(list, capture_json(&capture, false));
     return respond_object(request, object);

@@ -28,7 +28,8 @@ static const char *const versions[] = {"2024-11-05", "2025-03-26", "2025-06-18"}
 static const char help[] =
     "usage: lapilli mcp [options] FILE…\n"
     "Serves an assistant: the Model Context Protocol over stdin and stdout, with a tool for each question about the\n"
-    "traces: find a draw, read its state, look at its picture. Ends with its input. In an assistant's configuration:\n"
+    "traces: find a draw, read its state, look at its picture. A FILE may be a folder: then all files NAME.lapilli in\n"
+    "it. Ends with its input. In an assistant's configuration:\n"
     "{\"mcpServers\": {\"lapilli\": {\"command\": \"lapilli\", \"args\": [\"mcp\", \"/path/run.lapilli\"]}}}\n"
     "\n"
     "  --gpu GPU     play on this GPU: its number, a part of its name, or its UUID (lapilli replay --list-gpus)\n"
@@ -170,11 +171,13 @@ static void send_captures(const cJSON *id, struct lap_captures *captures)
     struct lap_capture capture;
     char *text;
 
-    for (size_t i = 0; i < lap_captures_count(captures); i++) {
-        cJSON *one = cJSON_CreateObject();
+    for (size_t i = 0, count = lap_captures_count(captures); i < count; i++) {
+        cJSON *one;
+        char *path;
         if (lap_capture_look(captures, i, &capture) != LAP_OK)
             continue;
-        char *path = lap_utf8(capture.path, strlen(capture.path));
+        one = cJSON_CreateObject();
+        path = lap_utf8(capture.path, strlen(capture.path));
         (void)cJSON_AddNumberToObject(one, "capture", (double)i + 1);
         (void)cJSON_AddStringToObject(one, "path", path ? path : "");
         (void)cJSON_AddNumberToObject(one, "bytes", (double)capture.bytes);

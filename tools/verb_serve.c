@@ -32,7 +32,7 @@ static const char help[] =
     "Shows traces in a browser: frames, commands, pictures, state, objects, shaders, memory. Answers the same "
     "questions\n"
     "to programs, as JSON over HTTP (docs/server.md). Prints the address, with a token that every question needs, and\n"
-    "runs until SIGINT or SIGTERM.\n"
+    "runs until SIGINT or SIGTERM. A FILE may be a folder: then of all files NAME.lapilli in it, also of later ones.\n"
     "\n"
     "  --listen ADDRESS  127.0.0.1:PORT (port 0: a free one) or unix:PATH. Default: port 4711, or a free one if that "
     "is\n"

@@ -643,6 +643,32 @@ def a_trace_that_is_replaced_is_another_one(context: Context) -> None:
 
 
 @case
+def a_folder_is_all_traces_in_it(context: Context) -> None:
+    """Also later ones. A trace keeps its place in the list."""
+    record(context, [context.app("depth")])
+    trace, runs = context.folder / "out.lapilli", context.folder / "runs"
+    (runs / "deeper.lapilli").mkdir(parents=True)
+    (runs / "gone.lapilli").symlink_to("nothing")
+    for name in ("b.lapilli", "d.lapilli", "notes.txt", ".hidden.lapilli", "deeper.lapilli/c.lapilli"):
+        shutil.copy(trace, runs / name)
+
+    def names(server: Server) -> list[str]:
+        return [capture["file"] for capture in server.ask("/v1/captures").json["captures"]]
+    with Server(context, "runs/", "runs/d.lapilli", "out.lapilli") as server:
+        check(names(server) == ["b.lapilli", "d.lapilli", "out.lapilli"], f"{names(server)}")
+        shutil.copy(trace, runs / "a.lapilli")
+        check(names(server) == ["b.lapilli", "d.lapilli", "out.lapilli", "a.lapilli"], f"{names(server)}")
+        answers = {server.ask(f"{capture}/info").body for capture in server.captures()}
+        check(answers == {verb(context, ["info", "--json", "FILE"], "out.lapilli").stdout}, f"{len(answers)} answers")
+        shutil.rmtree(runs)
+        check(names(server) == ["out.lapilli"], f"{names(server)}")
+    with Server(context, ".") as server:
+        check(names(server) == ["out.lapilli"], f"{names(server)}")
+    done = subprocess.run([context.program("lapilli"), "serve", "/dev/null"], cwd=context.folder, env=context.environment(), capture_output=True, text=True, timeout=patience(SECONDS), check=False)
+    check(done.returncode == 3 and "/dev/null is neither a file nor a folder" in done.stderr, f"{done}")
+
+
+@case
 def what_clients_keep_is_what_the_file_decides(context: Context) -> None:
     """Another run of the server may play on another GPU; other verbs, or another library of theirs, may answer otherwise."""
     record(context, [context.app("modern")])
