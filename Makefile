@@ -130,7 +130,7 @@ TRACE_LIBS := $(LAYER_LIBS) -lzstd -lseccomp
 MICROHTTPD := $(shell echo 'int main(void) { return !MHD_get_version(); }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include microhttpd.h -x c -o /dev/null - -lmicrohttpd 2> /dev/null && echo -lmicrohttpd)
 $(BUILD)/obj/server/http.o: ALL_CFLAGS += $(if $(MICROHTTPD),-DLAP_MICROHTTPD)
-# For lapilli-replay --validate-shaders and lapilli shaders; the build does without where they are not.
+# For lapilli-replay --validate-shaders, lapilli shaders and lapilli find; the build does without where they are not.
 SPIRV_TOOLS := -Wl,-Bstatic -lSPIRV-Tools -lstdc++ -Wl,-Bdynamic -lm
 SPIRV_TOOLS := $(shell echo 'int main(void) { return !spvContextCreate(SPV_ENV_VULKAN_1_0); }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include spirv-tools/libspirv.h -x c -o /dev/null - $(SPIRV_TOOLS) 2> /dev/null && echo '$(SPIRV_TOOLS)')
@@ -273,8 +273,8 @@ $(BUILD)/bin/lapilli-trim: $(SLICE)
 $(BUILD)/bin/lapilli-serve $(BUILD)/bin/lapilli-mcp: $(call object,tools/service.c) $(SERVER)
 $(BUILD)/bin/lapilli-mcp: $(call object,tools/assistant.c)
 $(BUILD)/bin/lapilli-serve $(BUILD)/bin/lapilli-mcp: private TRACE_LIBS := $(MICROHTTPD) $(TRACE_LIBS)
-$(BUILD)/bin/lapilli-shaders: $(call object,tools/show/shader_text.c)
-$(BUILD)/bin/lapilli-shaders: private TRACE_LIBS := $(SHADER_LIBS) $(TRACE_LIBS)
+$(BUILD)/bin/lapilli-shaders $(BUILD)/bin/lapilli-find: $(call object,tools/show/shader_text.c)
+$(BUILD)/bin/lapilli-shaders $(BUILD)/bin/lapilli-find: private TRACE_LIBS := $(SHADER_LIBS) $(TRACE_LIBS)
 $(TOOL_NAMES:%=$(BUILD)/bin/%): $(SHARED_LIBRARY) $(RUNPATH_STAMP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)

@@ -71,7 +71,10 @@ export class Search {
                 el("span", {class: "dim"}, item.kind),
                 el("span", {}, marked(item.text || item.object || item.shader || "", text)),
                 el("span", {class: "dim"},
-                    item.position ?? (item.text ? item.object ?? item.shader?.slice(0, 8) : "") ?? ""))),
+                    item.position ?? (item.line ? `${item.shader.slice(0, 8)}:${item.line}`
+                                          : item.text ? item.object ?? item.shader?.slice(0, 8)
+                                                      : "") ??
+                        ""))),
         note ? el("div", {class: "found"}, el("span", {class: "dim"}), el("span", {class: "dim"}, note)) : null);
     this.open(document.activeElement === this.input);
     this.select(0);
@@ -95,7 +98,7 @@ export class Search {
     this.open(false);
     this.input.blur();
     if (item.shader)
-      go({view: "shaders", subject: item.shader, query: {}}, {fresh: true});
+      go({view: "shaders", subject: item.shader, query: {line: item.line}}, {fresh: true});
     else if (item.object && route.view === "commands" && item.kind !== "command" && item.kind !== "label")
       go({query: {object: item.object}});
     else if (item.position)

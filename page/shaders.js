@@ -155,7 +155,7 @@ export class Shaders {
                     constants?.length ? dim(` ${constants.map(({id, value}) => `${id} = ${value}`).join(", ")}`)
                                       : null)]));
     const text = shader.glsl ?? shader.spirv;
-    const lines = (text ?? "").split("\n");
+    const lines = (text ?? "").replace(/\n$/, "").split("\n");
     const code = el("div", {class: "code", id: "code", tabindex: "0", "aria-label": "Code"});
     fill(box,
         el("div", {class: "tools"}, el("b", {class: "mono"}, shader.hash), dim(`${shader.code}, ${size(shader.bytes)}`),

@@ -28,7 +28,7 @@ static const char help[] =
     "  lapilli control ADDRESS status   ask programs that stream, or stop their recording\n"
     "  lapilli tree FILE                frames, submits, render passes, draws of a trace\n"
     "  lapilli draws FILE               draws, dispatches and ray traces, one a line\n"
-    "  lapilli find FILE TEXT           where a text occurs: names, labels, commands, shaders\n"
+    "  lapilli find FILE TEXT           where a text occurs: names, labels, commands, code of shaders\n"
     "  lapilli shaders FILE [HASH]      code of shaders: a list, one as text, or a search\n"
     "  lapilli state FILE --at POSITION the objects there, or the state of a command\n"
     "  lapilli memory FILE VkBuffer:N   the bytes of a buffer, and who wrote them\n"

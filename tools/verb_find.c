@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lapilli-find: where a text occurs in a trace: in names, labels, names of commands and shaders; or a position, or an
- * object. */
+/* lapilli-find: where a text occurs in a trace: in names, labels, names of commands, shaders and their code; or a
+ * position, or an object. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@
 #include "tools/common/progress.h"
 #include "tools/common/tool.h"
 #include "tools/show/moment.h"
+#include "tools/show/shader_text.h"
 #include "tools/show/text.h"
 #include "tools/show/tree.h"
 #include "vulkan/label.h"
@@ -30,14 +31,16 @@ static const char help[] =
     "usage: lapilli find [options] FILE TEXT\n"
     "Lists where TEXT occurs in a trace, one place a line: in debug names of objects, in hashes (at the beginning), "
     "debug\n"
-    "names and entry points of shaders, in debug labels, and in names of draws, dispatches, transfers, other work and\n"
-    "beginnings of render passes. A TEXT like VkImage:7 also finds the object, and one like 2.1.1.6 what is at that\n"
-    "position. Columns are separated by tabs. '-' stands for nothing.\n"
+    "names and entry points of shaders, in debug labels, in names of draws, dispatches, transfers, other work and\n"
+    "beginnings of render passes, and in the SPIR-V of shaders as text. A TEXT like VkImage:7 also finds the object, "
+    "and\n"
+    "one like 2.1.1.6 what is at that position. Columns are separated by tabs. '-' stands for nothing.\n"
     "\n"
-    "  kind       object, shader, label, command, render pass; of a position what lapilli tree has there, or packet\n"
+    "  kind       object, shader, label, command, render pass, code; of a position what lapilli tree has there, or\n"
+    "             packet\n"
     "  position   FRAME.SUBMIT.BUFFER.COMMAND, as lapilli tree has it; of a call #PACKET, as lapilli print\n"
     "  object     like VkImage:7\n"
-    "  shader     the hash of its code\n"
+    "  shader     the hash of its code; of code HASH:LINE, as lapilli shaders --search has it\n"
     "  text       that has TEXT\n"
     "\n"
     "  --limit N     at most so many lines. Default: 200\n"
@@ -57,6 +60,7 @@ struct finder {
 
     const struct lap_reader *trace;
     struct lap_progress progress;
+    struct shader_list *shaders; /* NULL: none was read */
     uint64_t frames, rows;
     bool is_full, is_whole; /* there is more than the limit; all was searched */
     bool wanted[GEN_COMMAND_COUNT];
@@ -88,6 +92,7 @@ static bool has_text(const struct finder *finder, const char *text)
 
 struct row { /* NULL: nothing */
     const char *kind, *position, *object, *shader, *text;
+    size_t line; /* of the shader's text; 0: of none */
 };
 
 /* Tabs and newlines end columns and lines. */
@@ -119,12 +124,16 @@ static enum lap_status put(struct finder *finder, struct row row)
         put_member("position", row.position, ", ");
         put_member("object", row.object, ", ");
         put_member("shader", row.shader, ", ");
+        printf(row.line ? "\"line\": %zu, " : "\"line\": null, ", row.line);
         put_member("text", row.text, "}\n");
     } else {
         put_column(row.kind, '\t');
         put_column(row.position, '\t');
         put_column(row.object, '\t');
-        put_column(row.shader, '\t');
+        if (row.line)
+            printf("%s:%zu\t", row.shader, row.line);
+        else
+            put_column(row.shader, '\t');
         put_column(row.text, '\n');
     }
     fflush(stdout); /* each as it is found */
@@ -303,13 +312,36 @@ static enum lap_status list_shaders(struct finder *finder, const struct shader_l
 static enum lap_status find_shaders(struct finder *finder)
 {
     const struct shader_wish wish = {.progress = show_progress, .user = finder};
-    struct shader_list *list = NULL;
-    enum lap_status status = go_on(finder, shader_list_find(finder->trace, &wish, &list));
+    enum lap_status status = go_on(finder, shader_list_find(finder->trace, &wish, &finder->shaders));
 
-    if (list && status == LAP_OK)
-        status = list_shaders(finder, list);
-    shader_list_free(&list);
-    return status;
+    return finder->shaders && status == LAP_OK ? list_shaders(finder, finder->shaders) : status;
+}
+
+/* ---- code ---- */
+
+static enum lap_status put_lines(void *user, const struct shader_code *code, const void *data)
+{
+    struct finder *finder = user;
+    char hash[SHADER_HASH_DIGITS + 1], *text = NULL, *rest, *at;
+    struct row row = {.kind = "code", .shader = hash};
+    enum lap_status status = code->is_binary ? LAP_OK : lap_shader_spirv(data, code->bytes, &text);
+
+    snprintf(hash, sizeof hash, "%016" PRIx64, code->hash);
+    for (rest = text; status == LAP_OK && (at = strsep(&rest, "\n"));) {
+        row.line++;
+        row.text = at + strspn(at, " \t");
+        if (has_text(finder, row.text))
+            status = put(finder, row);
+    }
+    free(text);
+    return status == LAP_ERROR_UNSUPPORTED ? LAP_OK : status; /* it has no text */
+}
+
+static enum lap_status find_code(struct finder *finder)
+{
+    return finder->shaders && lap_shader_spirv
+               ? shader_list_give(finder->shaders, finder->trace, NULL, put_lines, finder)
+               : LAP_OK;
 }
 
 /* ---- labels ---- */
@@ -381,8 +413,8 @@ static enum lap_status find_commands(struct finder *finder)
 
 static enum lap_status search(struct finder *finder)
 {
-    static enum lap_status (*const searches[])(struct finder *) = {find_position, find_objects, find_shaders,
-                                                                   find_labels, find_commands};
+    static enum lap_status (*const searches[])(struct finder *) = {find_position, find_objects,  find_shaders,
+                                                                   find_labels,   find_commands, find_code};
     enum lap_status status = LAP_OK;
 
     if (finder->header && !finder->json)
@@ -403,6 +435,7 @@ static enum lap_status find(void *user, const struct lap_reader *trace)
     finder->frames = lap_reader_summary(trace)->frames;
     lap_progress_begin_beside(&finder->progress, "searching");
     status = search(finder);
+    shader_list_free(&finder->shaders);
     lap_progress_clear(&finder->progress);
     finder->is_whole = status == LAP_OK;
     return status;
@@ -415,7 +448,8 @@ static void say_more(const struct finder *finder)
                 PROGRAM ": %s: '%s' is in more places than these %" PRIu64 "; --limit sets how many are shown\n",
                 finder->path, finder->text, finder->rows);
     else if (finder->is_whole && !finder->rows)
-        fprintf(stderr, PROGRAM ": %s: nothing has '%s'\n", finder->path, finder->text);
+        fprintf(stderr, PROGRAM ": %s: nothing has '%s'%s\n", finder->path, finder->text,
+                lap_shader_spirv ? "" : "; this build lacks SPIRV-Tools, and so the code of shaders was not searched");
 }
 
 int main(int argc, char **argv)

@@ -16,11 +16,12 @@ case = CASES.add
 
 CHOSEN = ("modern", "dynamic-libraries", "nested")  # names and labels; shaders of libraries; command buffers in command buffers
 LABEL = re.compile("vk(Cmd|Queue)((Begin|Insert)DebugUtilsLabel|DebugMarker(Begin|Insert))EXT")
-KEYS = ("kind", "position", "object", "shader", "text")
+KEYS = ("kind", "position", "object", "shader", "line", "text")
+COLUMNS = ("kind", "position", "object", "shader", "text")
 
 
-def row(kind: str, position: str | None = None, handle: str | None = None, shader: str | None = None, text: str | None = None) -> tuple:
-    return kind, position, handle, shader, text
+def row(kind: str, position: str | None = None, handle: str | None = None, shader: str | None = None, text: str | None = None, line: int | None = None) -> tuple:
+    return kind, position, handle, shader, line, text
 
 
 def find(context: Context, *arguments: str, file: str = "out.lapilli", expect: int = 0) -> list[tuple]:
@@ -86,8 +87,18 @@ class Printed:
         return result
 
 
+def code_with(context: Context, text: str, case: bool) -> list[tuple]:
+    """Lines of code, as lapilli shaders --search has them."""
+    search = ["shaders", "--json", "--search", text, *["--ignore-case"] * (not case), "out.lapilli"]
+    matches = json.loads(context.run([context.program("lapilli"), *search]).out)["matches"]
+    return [row("code", shader=match["shader"], line=match["line"], text=match["text"]) for match in matches if match["line"]]
+
+
 def check_found(context: Context, printed: Printed, text: str, case: bool = False) -> int:
     rows = find(context, "--limit", "99999", *["--case"] * case, text)
+    code = [found for found in rows if found[0] == "code"]
+    check(code == code_with(context, text, case) and rows[len(rows) - len(code):] == code, f"{text}: the lines {code[:5]} of code")
+    rows = rows[:len(rows) - len(code)]
     others = [found for found in rows if found[0] != "shader"]
     expected = printed.has(text, case)
     check(others == expected, f"{text}: {[found for found in others if found not in expected][:5]} are too much, {[found for found in expected if found not in others][:5]} are missing, of {len(expected)}")
@@ -95,7 +106,7 @@ def check_found(context: Context, printed: Printed, text: str, case: bool = Fals
     listed = {found[3]: found for found in rows if found[0] == "shader"}
     check(list(listed) == list(shaders), f"{text}: the shaders {list(listed)}, not {list(shaders)}")
     for code, (objects, texts) in shaders.items():
-        check(listed[code][1] is None and listed[code][2] in objects and listed[code][4] in texts, f"{text}: {listed[code]}, not of {objects}, {texts}")
+        check(listed[code][1] is None and listed[code][2] in objects and listed[code][-1] in texts, f"{text}: {listed[code]}, not of {objects}, {texts}")
     check([found[0] for found in rows] == sorted((found[0] for found in rows), key=lambda kind: ["object", "shader", "label"].index(kind) if kind in ("object", "shader", "label") else 9)
           or text in printed.nodes, f"{text}: another order")
     return len(rows)
@@ -123,7 +134,8 @@ def a_limit_is_said_and_columns_are_what_json_has(context: Context) -> None:
     lapilli_find = [context.program("lapilli"), "find"]
     rows = find(context, "--limit", "99999", "e")
     table = context.run([*lapilli_find, "--limit", "99999", "out.lapilli", "e"]).out.splitlines()
-    check(table == ["\t".join(KEYS), *("\t".join(text or "-" for text in found) for found in rows)], f"{table[:5]}")
+    columns = [(*found[:3], f"{found[3]}:{found[4]}" if found[4] else found[3], found[5]) for found in rows]
+    check(table == ["\t".join(COLUMNS), *("\t".join(text or "-" for text in found) for found in columns)], f"{table[:5]}")
     for limit in (1, 3, 40, len(rows)):
         done = context.run([*lapilli_find, "--no-header", "--limit", str(limit), "out.lapilli", "e"])
         check(done.out.splitlines() == table[1:limit + 1], f"--limit {limit}: {done.out}")

@@ -95,10 +95,30 @@ def page_shows(program: Program, text: str) -> Callable[[Context], None]:
     return run
 
 
+def code_is_found(context: Context) -> None:
+    """A search opens the line of the shader that has the text."""
+    record(context, [context.app("modern")])
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.open(server.url)
+        browser.wait_until(READY)
+        found = lines(context, "find", "--json", "--limit", "100", "FILE", "OpStore")
+        check({one["kind"] for one in found} == {"code"}, f"{found}")
+        browser.key("/")
+        browser.type("OpStore")
+        browser.wait_until(f"document.querySelectorAll('#search-list [data-result]').length == {len(found)}")
+        browser.key("ArrowDown")
+        browser.key("Enter")
+        browser.wait_until(f"location.hash.endsWith('/shaders/{found[1]['shader']}?line={found[1]['line']}') && !!document.querySelector('#code .hit')")
+        hit = browser.evaluate("[document.querySelector('#code .hit').dataset.n, document.querySelector('#code .hit').textContent.trim()]")
+        check(hit == [str(found[1]["line"]), found[1]["text"]], f"{hit}, not {found[1]}")
+        browser.check_quiet(server.origin)
+
+
 def walk(nodes: list[dict]) -> list[dict]:
     return [one for node in nodes for one in (node, *walk(node["children"]))]
 
 
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     named = {program.name: program for program in programs(context)}
-    return {f"shows/{name}": page_shows(named[name], text) for name, text in (("vkcube", "Draw"), ("modern", "quarter"))}
+    shown = {f"shows/{name}": page_shows(named[name], text) for name, text in (("vkcube", "Draw"), ("modern", "quarter"))}
+    return shown | {run.__name__.replace("_", "-"): run for run in (code_is_found,)}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shader_text: the text of a shader's code, by SPIRV-Tools and SPIRV-Cross. Only lapilli-shaders links shader_text.c:
- * these libraries are large, and a build may lack them. One thread.
+ * shader_text: the text of a shader's code, by SPIRV-Tools and SPIRV-Cross. Only lapilli-shaders and lapilli-find link
+ * shader_text.c: these libraries are large, and a build may lack them. One thread.
  */
 #ifndef LAP_TOOLS_SHOW_SHADER_TEXT_H
 #define LAP_TOOLS_SHOW_SHADER_TEXT_H
