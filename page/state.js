@@ -396,25 +396,7 @@ function descriptors(state, bound, names, part, row) {
         rows.push(row(`${binding.binding} inline`, `${binding.binding} inline`,
             binding.bytes.map(({offset, bytes}) => `at ${offset}: ${bytes}`).join(", ")));
       if (binding.elements?.length === 0 && !binding.bytes)
-        rows.push(row(`${binding.binding} none`, `${binding.binding} ${known?.name || kind}`, "nothing was written"));
-    }
-    for (const {args} of set.pushed ?? []) {
-      const writes = args?.pDescriptorWrites ?? args?.pPushDescriptorSetInfo?.pDescriptorWrites;
-      if (!writes) rows.push(...flatten(args).map(([label, text]) => row("pushed " + label, label, text)));
-      for (const write of writes ?? [])
-        pushed(write).forEach((one, i) => {
-          const place = `${set.number}.${write.dstBinding}`, known = names?.bindings.get(place);
-          const kind = plain(write.descriptorType, "VK_DESCRIPTOR_TYPE_").toLowerCase().replaceAll("_", " ");
-          const element = write.dstArrayElement + i;
-          const label = `${write.dstBinding}${write.descriptorCount > 1 ? `[${element}]` : ""} ${
-              known?.name || SHORT[kind] || kind}`;
-          const block = known?.block ? {as: "block", block: `${bound.pipeline}/${place}`} : {};
-          rows.push({
-            ...row(`${write.dstBinding} ${element}`, label, descriptorText(one),
-                () => descriptor(one, state.at, state.names, block)),
-            title: `binding ${write.dstBinding}: ${kind}`
-          });
-        });
+        rows.push(row(`${binding.binding} none`, `${binding.binding} ${known?.name || SHORT[kind] || kind}`, "nothing was written"));
     }
     part(`Set ${set.number}`, about, rows);
   }
@@ -427,27 +409,6 @@ function descriptorText({object, image, layout, offset, range, sampler, dynamic}
     layout && !/SHADER_READ_ONLY/.test(layout) ? plain(layout, "VK_IMAGE_LAYOUT_") : null
   ].filter(Boolean)
       .join(" ");
-}
-
-/** The descriptors of a VkWriteDescriptorSet that was pushed, like those of a set. */
-function pushed({pImageInfo, pBufferInfo, pTexelBufferView}) {
-  if (pImageInfo)
-    return pImageInfo.map(
-        ({sampler, imageView, imageLayout}) => ({object: imageView, sampler, layout: imageView ? imageLayout : null}));
-  const whole = (range) => (typeof range === "string" ? null : range);
-  if (pBufferInfo)
-    return pBufferInfo.map(
-        ({buffer, offset, range}) => (buffer ? {object: buffer, offset, range: whole(range)} : {object: null}));
-  return (pTexelBufferView ?? []).map((object) => ({object}));
-}
-
-/** The image of a view, once it is known. */
-function imageOf(view, at) {
-  const box = el("span", {});
-  creation(view, at, {
-    late: true
-  }).then((info) => info?.image && fill(box, thumb(info.image, at), handle(info.image), " "), () => {});
-  return box;
 }
 
 function extent(offset, range, dynamic) {
@@ -464,8 +425,7 @@ export function descriptor(one, at, names = {}, block = {}) {
     parts.push(thumb(image, at), handle(image), name ? el("span", {class: "label"}, ` “${name}”`) : null,
         object && object !== image ? [" ", dim(linked(object))] : null);
   else if (object)
-    parts.push(object.startsWith("VkImageView:") ? imageOf(object, at) : null,
-        handle(object,
+    parts.push(handle(object,
             offset === undefined
                 ? {}
                 : {offset: offset + (dynamic ?? 0), ...(range ? {bytes: range} : {}), as: "vec4", ...block}),

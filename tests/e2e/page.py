@@ -114,6 +114,21 @@ def code_is_found(context: Context) -> None:
         browser.check_quiet(server.origin)
 
 
+def pushed_descriptors_are_shown_as_those_of_sets(context: Context) -> None:
+    """The same dispatch looks at the same image, from a set and pushed: the rows and the thumbnail are the same."""
+    shown = []
+    for options in ([], ["--push"]):
+        record(context, [context.app("depth"), *options], f"out{len(options)}.lapilli")
+    with Server(context, "out0.lapilli", "out1.lapilli") as server, Browser(context) as browser:
+        for path, file in zip(server.captures(), ("out0.lapilli", "out1.lapilli")):
+            at = next(line["position"] for line in map(json.loads, verb(context, ["draws", "--json", "FILE"], file).stdout.splitlines()) if line["command"] == "vkCmdDispatch" and line["position"].startswith("4."))
+            browser.open(f"{server.url}#/{path.split('/')[-1]}/commands/{at}")
+            browser.wait_until(f"document.querySelector('#state').dataset.at == '{at}' && {READY}")
+            shown.append(browser.evaluate("""[...document.querySelectorAll('#state [data-part^=Set] dl')].flatMap((list) => [...list.querySelectorAll('dd')])
+                .filter((row) => row.dataset.key.includes(' ')).map((row) => [row.previousSibling.textContent, row.querySelector('.thumb')?.dataset.thumb ?? '', row.textContent.replace('GPU', '')])"""))
+    check(shown[0] == shown[1] and any(thumb for _, thumb, _ in shown[0]), f"{shown}")
+
+
 def walk(nodes: list[dict]) -> list[dict]:
     return [one for node in nodes for one in (node, *walk(node["children"]))]
 
@@ -121,4 +136,4 @@ def walk(nodes: list[dict]) -> list[dict]:
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     named = {program.name: program for program in programs(context)}
     shown = {f"shows/{name}": page_shows(named[name], text) for name, text in (("vkcube", "Draw"), ("modern", "quarter"))}
-    return shown | {run.__name__.replace("_", "-"): run for run in (code_is_found,)}
+    return shown | {run.__name__.replace("_", "-"): run for run in (code_is_found, pushed_descriptors_are_shown_as_those_of_sets)}

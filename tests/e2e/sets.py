@@ -124,3 +124,19 @@ def check_sets(context: Context, file: str, lines: list[dict]) -> None:
             for b in shown:
                 size = sum(len(run["bytes"]) // 2 for run in b.get("bytes", ()))
                 check(b["type"] != INLINE or size == sets.inline.get((name, b["binding"]), 0), f"{file} at #{line['index']}: {name} has {size} bytes in {b}")
+    check_pushes(context, file, sets)
+
+
+def check_pushes(context: Context, file: str, sets: Sets) -> None:
+    """The bindings of a pushed set are what its pushes leave."""
+    lapilli = context.program("lapilli")
+    draws = [json.loads(line) for line in context.run([lapilli, "draws", "--json", "--state", file]).out.splitlines()]
+    pushing = [draw["position"] for draw in draws if any("pushed" in held for bound in draw["bound"].values() for held in bound["sets"])]
+    for at in pushing[::max(len(pushing) // STEPS, 1)]:
+        bound = json.loads(context.run([lapilli, "state", "--json", "--at", at, file]).out)["bound"]
+        for held in [held for point in bound.values() for held in point["sets"] if "pushed" in held]:
+            infos = [push["args"].get("pPushDescriptorSetInfo") or push["args"] for push in held["pushed"]]
+            left = {(write["dstBinding"], write["dstArrayElement"] + i): sets.descriptor(write, i) | {"packet": None}
+                    for info in infos for write in info["pDescriptorWrites"] if write["descriptorType"] != INLINE for i in range(write["descriptorCount"])}
+            have = {(b["binding"], e.pop("element")): e for b in held["bindings"] for e in b["elements"]}
+            check(have == left and list(have) == sorted(left), f"{file} at {at}: set {held['number']} has\n{have}, its pushes\n{left}")

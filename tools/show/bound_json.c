@@ -139,6 +139,30 @@ static void json_contents(struct json *j, cJSON *item, uint64_t index)
         set ? lap_descriptors_json(set, j->visit->bound->facts, SHOWN_DESCRIPTORS) : cJSON_CreateNull());
 }
 
+/* The commands that push into a set, and the descriptors that they leave. */
+static void json_pushes(struct json *j, cJSON *item, unsigned point, uint32_t number)
+{
+    const struct bound *bound = j->visit->bound;
+    cJSON *list = add(j, item, "pushed", cJSON_CreateArray());
+    struct lap_pushes pushes = {.count = 0};
+
+    for (size_t i = 0; i < bound->pushes_count; i++) {
+        const struct bound_setting *push = &bound->pushes[i];
+        struct lap_args args;
+        uint32_t command;
+        if (push->point != point || push->first != number)
+            continue;
+        json_setting(j, list, push);
+        if (j->status == LAP_OK && j->visit->descriptors)
+            j->status = lap_bound_decode(push, &j->arena, &command, &args);
+        if (j->status == LAP_OK && j->visit->descriptors)
+            j->status = lap_pushes_see(&pushes, command, args.bytes);
+    }
+    if (j->visit->descriptors)
+        add(j, item, "bindings", lap_pushes_json(&pushes, bound->facts, SHOWN_DESCRIPTORS));
+    free(pushes.items);
+}
+
 static void json_set(struct json *j, cJSON *list, unsigned point, uint32_t number)
 {
     const struct bound *bound = j->visit->bound;
@@ -160,10 +184,7 @@ static void json_set(struct json *j, cJSON *list, unsigned point, uint32_t numbe
     } else if (set->kind == BOUND_SET_EMBEDDED) {
         add(j, item, "embeddedSamplers", cJSON_CreateTrue());
     } else {
-        inner = add(j, item, "pushed", cJSON_CreateArray());
-        for (size_t i = 0; i < bound->pushes_count; i++)
-            if (bound->pushes[i].point == point && bound->pushes[i].first == number)
-                json_setting(j, inner, &bound->pushes[i]);
+        json_pushes(j, item, point, number);
     }
     add_handle(j, item, "layout", GEN_HANDLE_VkPipelineLayout, set->layout);
     add_number(j, item, "command", set->command);

@@ -2,9 +2,13 @@
 #include "tools/show/descriptor_print.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "gen_decode.h"
 #include "gen_ids.h"
+#include "gen_renamed.h"
 #include "tools/show/print.h"
 #include "tools/show/text.h"
 
@@ -268,6 +272,105 @@ cJSON *lap_descriptors_json(const struct descriptor_set *set, const struct creat
 
     for (uint32_t i = 0; i < layout->binding_count && !j.failed; i++)
         json_binding(&j, list, set, &layout->bindings[i], &most);
+    if (!j.failed)
+        return list;
+    cJSON_Delete(list);
+    return NULL;
+}
+
+/* ---- pushes ---- */
+
+struct lap_pushed {
+    uint32_t binding, element;
+    size_t order;
+    struct descriptor descriptor;
+};
+
+static enum lap_status see_writes(struct lap_pushes *pushes, const VkWriteDescriptorSet *writes, uint32_t count)
+{
+    for (uint32_t i = 0; writes && i < count; i++) {
+        uint32_t elements = descriptor_count_of_write(&writes[i]);
+        if (!lap_array_grow(&pushes->items, sizeof *pushes->items, &pushes->capacity, pushes->count + elements))
+            return lap_no_memory("descriptors");
+        for (uint32_t k = 0; k < elements; k++) {
+            struct lap_pushed *item = &pushes->items[pushes->count];
+            *item = (struct lap_pushed){
+                .binding = writes[i].dstBinding, .element = writes[i].dstArrayElement + k, .order = pushes->count++};
+            descriptor_of_write(&writes[i], k, &item->descriptor);
+        }
+    }
+    return LAP_OK;
+}
+
+enum lap_status lap_pushes_see(struct lap_pushes *pushes, uint32_t command, const void *args)
+{
+    if (command == GEN_vkCmdPushDescriptorSetKHR) {
+        const struct gen_args_vkCmdPushDescriptorSetKHR *a = args;
+        return see_writes(pushes, a->pDescriptorWrites, a->descriptorWriteCount);
+    }
+#ifdef VK_KHR_maintenance6
+    if (command == GEN_vkCmdPushDescriptorSet2KHR) {
+        const VkPushDescriptorSetInfoKHR *info =
+            ((const struct gen_args_vkCmdPushDescriptorSet2KHR *)args)->pPushDescriptorSetInfo;
+        return info ? see_writes(pushes, info->pDescriptorWrites, info->descriptorWriteCount) : LAP_OK;
+    }
+#endif
+    return LAP_OK;
+}
+
+static int compare_pushed(const void *a, const void *b)
+{
+    const struct lap_pushed *x = a, *y = b;
+
+    if (x->binding != y->binding)
+        return x->binding < y->binding ? -1 : 1;
+    if (x->element != y->element)
+        return x->element < y->element ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
+}
+
+/* The last one of each element stays. */
+static void keep_last(struct lap_pushes *pushes)
+{
+    size_t kept = 0;
+
+    if (pushes->count)
+        qsort(pushes->items, pushes->count, sizeof *pushes->items, compare_pushed);
+    for (size_t i = 0; i < pushes->count; i++) {
+        const struct lap_pushed *item = &pushes->items[i];
+        if (i + 1 == pushes->count || item->binding != item[1].binding || item->element != item[1].element)
+            pushes->items[kept++] = *item;
+    }
+    pushes->count = kept;
+}
+
+cJSON *lap_pushes_json(struct lap_pushes *pushes, const struct creation_facts *facts, uint64_t most)
+{
+    struct json j = {.facts = facts};
+    cJSON *list = cJSON_CreateArray();
+
+    keep_last(pushes);
+    for (size_t i = 0, end; i < pushes->count && !j.failed; i = end) {
+        const struct lap_pushed *first = &pushes->items[i];
+        cJSON *item = add(&j, list, NULL, cJSON_CreateObject()), *elements;
+        uint64_t more = 0;
+        add(&j, item, "binding", cJSON_CreateNumber(first->binding));
+        add_named(&j, item, "type", "VkDescriptorType", first->descriptor.type);
+        elements = cJSON_CreateArray();
+        for (end = i; end < pushes->count && pushes->items[end].binding == first->binding; end++) {
+            cJSON *element = most ? add(&j, elements, NULL, cJSON_CreateObject()) : NULL;
+            more += !most;
+            if (!element)
+                continue;
+            most--;
+            add(&j, element, "element", cJSON_CreateNumber(pushes->items[end].element));
+            json_descriptor(&j, element, &pushes->items[end].descriptor);
+        }
+        add(&j, item, "count", cJSON_CreateNumber((double)pushes->items[end - 1].element + 1));
+        add(&j, item, "elements", elements);
+        if (more)
+            add(&j, item, "more", lap_print_json_number(more));
+    }
     if (!j.failed)
         return list;
     cJSON_Delete(list);

@@ -20,4 +20,16 @@ void lap_descriptors_text(FILE *out, const struct descriptor_set *set, const str
 /* An array with an object for each binding; NULL: out of memory. */
 cJSON *lap_descriptors_json(const struct descriptor_set *set, const struct creation_facts *facts, uint64_t most);
 
+/* The descriptors of commands that push into one set, by the binding and the element that they are written to. Those
+ * past a binding's end stay with it: nobody knows here where it ends. Blocks of bytes are left out. */
+struct lap_pushed;
+struct lap_pushes { /* zeroed at first; the caller frees items */
+    struct lap_pushed *items;
+    size_t count, capacity;
+};
+/* The next command. LAP_ERROR_MEMORY. */
+enum lap_status lap_pushes_see(struct lap_pushes *pushes, uint32_t command, const void *args) LAP_MUST_CHECK;
+/* As lap_descriptors_json, of those that no later command writes. Sorts the items. */
+cJSON *lap_pushes_json(struct lap_pushes *pushes, const struct creation_facts *facts, uint64_t most);
+
 #endif
