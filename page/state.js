@@ -2,6 +2,7 @@
 // What a command finds bound, and what of it differs from the draw before it.
 
 import {aborted, api} from "./api.js";
+import {compareContents} from "./contents.js";
 import {
   byId,
   chip,
@@ -30,6 +31,7 @@ import {flatten, pretty} from "./values.js";
 const FIRST = 100; // rows of a part that are there at once
 const CALLS = 200;
 const SOON_MS = 150;
+const CONTENTS = 32; // buffers and images whose contents are compared
 
 export class State {
   constructor(capture) {
@@ -103,11 +105,35 @@ export class State {
     if (!before) return;
     // Parameters of another command say nothing about this one's.
     const comparable = (part) => part.title !== "Parameters" || before.command === parts.command;
-    this.draw(position, parts,
-        new Map(before.filter(comparable)
-                    .flatMap((part) => part.rows.map((row) => [part.title + "/" + row.key, row.text]))),
-        other, comparable);
+    const was = new Map(before.filter(comparable)
+                            .flatMap((part) => part.rows.map((row) => [part.title + "/" + row.key, row.text])));
+    const draw = (contents) => this.draw(position, parts, was, other, comparable, contents);
+    draw(null);
     this.box.scrollTop = scroll;
+    const contents = await this.contents(position, other, parts, was, options);
+    signal.throwIfAborted();
+    if (contents.size === 0) return this.summarize(other, was, contents);
+    const now = this.box.scrollTop;
+    draw(contents);
+    this.box.scrollTop = now;
+  }
+
+  /** What differs in the contents of what both have bound: {sure, text} by the keys of rows. */
+  async contents(position, other, parts, was, options) {
+    const rows = parts.flatMap(
+        (part) => part.rows.filter(({key, text, contents}) => contents && was.get(part.title + "/" + key) === text)
+                      .map((row) => ({key: part.title + "/" + row.key, contents: row.contents})));
+    const asked = new Map();
+    for (const {contents} of rows) {
+      const key = JSON.stringify(contents);
+      if (asked.has(key)) continue;
+      asked.set(key, asked.size < CONTENTS
+          ? compareContents(contents, other, position, {...options, late: true})
+          : {sure: false, text: "contents are not compared: there are many"});
+    }
+    const found =
+        await Promise.all(rows.map(async ({key, contents}) => [key, await asked.get(JSON.stringify(contents))]));
+    return new Map(found.filter(([, one]) => one));
   }
 
   async compared(position, options) {
@@ -130,7 +156,8 @@ export class State {
     return describe(state, {info, shaders, pass, names});
   }
 
-  draw(position, parts, before, other, comparable) {
+  /** `contents`: null while they are being compared. */
+  draw(position, parts, before, other, comparable, contents = null) {
     const name = parts.command;
     fill(byId("state-title"), el("span", {class: "mono", title: `${position} ${name}`}, position, " ", name));
     let changes = 0;
@@ -138,17 +165,20 @@ export class State {
       const row = (one) => {
         const was = before?.get(part.title + "/" + one.key);
         const changed = before && comparable(part) && was !== one.text;
-        if (changed) changes++;
-        const mark = changed ? "ch" : null;
+        const inside = contents?.get(part.title + "/" + one.key);
+        const mark = changed || inside?.sure ? "ch" : null;
         return [
           el("dt", {class: mark, title: one.title ?? one.label}, one.label),
           el("dd", {class: mark, data: {key: one.key}}, one.make ? one.make() : linked(one.text),
-              changed && was !== undefined ? el("span", {class: "was"}, linked(was)) : null)
+              changed && was !== undefined ? el("span", {class: "was"}, linked(was)) : null,
+              inside ? el("span", {class: "inside"}, inside.text) : null)
         ];
       };
       const list = el("dl", {}, part.rows.slice(0, FIRST).map(row));
-      for (const one of part.rows.slice(FIRST))
-        if (before && comparable(part) && before.get(part.title + "/" + one.key) !== one.text) changes++;
+      for (const one of part.rows) {
+        const key = part.title + "/" + one.key;
+        if (before && comparable(part) && (before.get(key) !== one.text || contents?.get(key)?.sure)) changes++;
+      }
       const more = part.rows.length > FIRST ? chip(`${number(part.rows.length - FIRST)} more`, null, (event) => {
         const shown = list.childElementCount / 2;
         list.append(...part.rows.slice(shown, shown + 500).flatMap(row));
@@ -161,13 +191,23 @@ export class State {
           el("summary", {}, part.title, dim(linked(part.about ?? ""))), list,
           more ? el("div", {class: "tools"}, more) : null);
     });
-    const against = other ? el("div", {class: "tools dim"}, changes ? count(changes, "difference") : "no difference",
-                                " from ", place(other))
-                          : null;
+    const against = other ? el("div", {class: "tools dim", id: "state-against"}) : null;
     fill(this.box, against, made, el("div", {class: "nothing"}, before ? "" : "There is no draw before it."));
     this.box.dataset.at = position;
     this.box.dataset.against = other ?? "";
     this.box.dataset.changes = changes;
+    if (other) this.summarize(other, before, contents);
+  }
+
+  /** Says how many differences there are, and what is still being compared. */
+  summarize(other, before, contents) {
+    const changes = Number(this.box.dataset.changes);
+    const unsure = [...contents?.values() ?? []].filter(({sure}) => !sure).length;
+    this.box.dataset.compared = contents ? "contents" : before ? "bindings" : "";
+    const found = changes ? count(changes, "difference") : contents ? "no difference" : "no other bindings";
+    fill(byId("state-against"), el("span", {}, found, changes || contents ? " from " : " than ", place(other),
+                                    contents ? "" : before ? ", contents are being compared" : "",
+                                    unsure ? `, contents of ${number(unsure)} may differ` : ""));
   }
 
   /** A frame, a submit or a command buffer: how much is in it, and its own calls. */
@@ -231,9 +271,9 @@ export function describe(state, {info, shaders, pass, names}) {
   const part = (title, about, rows) => {
     if (rows.length) parts.push({title, about, rows});
   };
-  const row = (key, label, text, make) => ({key, label, text: String(text), make});
+  const row = (key, label, text, make, contents) => ({key, label, text: String(text), make, contents});
   const args = flatten(state.args).filter(([label]) => label !== "commandBuffer");
-  part("Parameters", "", args.map(([label, text]) => row(label, label, text)));
+  part("Parameters", "", args.map(([label, text]) => row(label, label, text, null, indirect(label, state))));
   for (const [point, bound] of Object.entries(state.bound)) {
     if (bound.pipeline || state.shaders?.length)
       part("Pipeline",
@@ -249,12 +289,14 @@ export function describe(state, {info, shaders, pass, names}) {
               (one) => row("vertex " + one.binding, `vertex ${one.binding}`,
                   `${one.buffer} at ${number(one.offset)}${stride(one, input) ? `, stride ${stride(one, input)}` : ""}`,
                   () => [handle(one.buffer, layoutOfVertices(one, input)), ` at ${number(one.offset)}`,
-                      stride(one, input) ? `, stride ${stride(one, input)}` : ""]));
+                      stride(one, input) ? `, stride ${stride(one, input)}` : ""],
+                  one.buffer && {buffer: one.buffer, offset: one.offset, bytes: one.size}));
   if (state.indexBuffer) {
-    const {buffer, offset, type} = state.indexBuffer;
+    const {buffer, offset, type, size: bytes} = state.indexBuffer;
     const as = {VK_INDEX_TYPE_UINT16: "u16", VK_INDEX_TYPE_UINT32: "u32"}[type] ?? "u8";
     inputs.push(row("index", "index", `${buffer} at ${number(offset)}, ${plain(type, "VK_INDEX_TYPE_")}`,
-        () => [handle(buffer, {offset, as}), ` at ${number(offset)}, ${plain(type, "VK_INDEX_TYPE_")}`]));
+        () => [handle(buffer, {offset, as}), ` at ${number(offset)}, ${plain(type, "VK_INDEX_TYPE_")}`],
+        buffer && {buffer, offset, bytes}));
   }
   for (const one of state.transformFeedbackBuffers ?? [])
     inputs.push(row("feedback " + one.binding, `feedback ${one.binding}`, `${one.buffer} at ${number(one.offset)}`));
@@ -388,7 +430,7 @@ function descriptors(state, bound, names, part, row) {
         const label = `${binding.binding}${index} ${known?.name || SHORT[kind] || kind}`;
         rows.push({
           ...row(`${binding.binding} ${one.element}`, label, descriptorText(one),
-              () => descriptor(one, state.at, state.names, block)),
+              () => descriptor(one, state.at, state.names, block), contentsOf(one)),
           title
         });
       }
@@ -400,6 +442,20 @@ function descriptors(state, bound, names, part, row) {
     }
     part(`Set ${set.number}`, about, rows);
   }
+}
+
+/** What compareContents takes. */
+function contentsOf({object, image, offset, range, dynamic}) {
+  if (image) return {image};
+  if (object?.startsWith("VkBuffer:")) return {buffer: object, offset: offset + (dynamic ?? 0), bytes: range};
+  return object?.startsWith("VkBufferView:") ? {view: object} : undefined;
+}
+
+/** The same of a buffer that the parameters of an indirect command name. */
+function indirect(label, {command, args}) {
+  if (label !== "buffer" || !/Indirect/.test(command) || !args.buffer) return undefined;
+  const many = args.drawCount ?? args.maxDrawCount ?? 1, one = command === "vkCmdDispatchIndirect" ? 12 : 20;
+  return {buffer: args.buffer, offset: args.offset, bytes: many ? (many - 1) * (args.stride ?? 0) + one : 0};
 }
 
 function descriptorText({object, image, layout, offset, range, sampler, dynamic}) {

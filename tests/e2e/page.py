@@ -129,6 +129,32 @@ def pushed_descriptors_are_shown_as_those_of_sets(context: Context) -> None:
     check(shown[0] == shown[1] and any(thumb for _, thumb, _ in shown[0]), f"{shown}")
 
 
+def contents_are_compared(context: Context) -> None:
+    """Draws of vkcube with the same descriptors differ in the bytes of their uniform buffer."""
+    prepare(context, cube := next(program for program in programs(context) if program.name == "vkcube"))
+    record(context, cube.command)
+    draws = [line["position"] for line in lines(context, "draws", "--json", "FILE")]
+
+    def buffer_of(at: str) -> str:
+        state = json.loads(verb(context, ["state", "--json", "--at", at, "FILE"], "out.lapilli").stdout)
+        return state["bound"]["graphics"]["sets"][0]["bindings"][0]["elements"][0]["object"]
+    first, buffer = draws[0], buffer_of(draws[0])
+    others = [at for at in draws[1:10] if buffer_of(at) == buffer]
+    bytes_at = {at: json.loads(verb(context, ["memory", "--json", "--at", at, "FILE", buffer], "out.lapilli").stdout)["hex"] for at in (first, *others)}
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.open(server.url)
+        browser.wait_until(f"{READY} && document.querySelector('#state').dataset.at == '{first}'")
+        browser.click("#state-hold")
+        for at in others:
+            browser.evaluate(f"location.hash = location.hash.replace(/commands.*/, 'commands/{at}')")
+            browser.wait_until(f"Object.entries({{at: '{at}', against: '{first}', compared: 'contents'}}).every(([name, value]) => document.querySelector('#state').dataset[name] == value)")
+            said, rows = browser.evaluate("[document.querySelector('#state-against').textContent, [...document.querySelectorAll('#state .inside')].map((one) => one.parentElement.dataset.key + ' ' + one.textContent)]")
+            differ = bytes_at[at] != bytes_at[first]
+            check((said, rows) == ((f"1 difference from {first}", ["0 0 contents differ"]) if differ else (f"no difference from {first}", [])), f"{at}: {said}, {rows}; the bytes differ: {differ}")
+        check(len(set(bytes_at.values())) > 2, f"the buffer is the same at {list(bytes_at)}")
+        browser.check_quiet(server.origin)
+
+
 def walk(nodes: list[dict]) -> list[dict]:
     return [one for node in nodes for one in (node, *walk(node["children"]))]
 
@@ -136,4 +162,4 @@ def walk(nodes: list[dict]) -> list[dict]:
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     named = {program.name: program for program in programs(context)}
     shown = {f"shows/{name}": page_shows(named[name], text) for name, text in (("vkcube", "Draw"), ("modern", "quarter"))}
-    return shown | {run.__name__.replace("_", "-"): run for run in (code_is_found, pushed_descriptors_are_shown_as_those_of_sets)}
+    return shown | {run.__name__.replace("_", "-"): run for run in (code_is_found, contents_are_compared, pushed_descriptors_are_shown_as_those_of_sets)}
