@@ -30,6 +30,7 @@
 #define IDLE_SECONDS 20u   /* after which a connection is closed that takes nothing of an answer */
 #define HEAD_BYTES   16384u
 #define ALIVE_MS     2000u
+#define LOOK_MS      200u /* how often it is looked whether the one who waits is still there */
 #define ETAG_BYTES   24u
 #define EVENT_BYTES  (LAP_ROUTE_URL_BYTES + 256u)
 
@@ -200,6 +201,7 @@ static bool is_gone(void *user)
 /* ---- server-sent events ---- */
 
 struct events {
+    struct request request;
     struct lap_work *work; /* NULL: the answer is there */
     char url[LAP_ROUTE_URL_BYTES];
     bool told_end;
@@ -244,7 +246,22 @@ static void end_with(struct events *events, struct lap_answer *of_work)
     lap_answer_drop(answer);
 }
 
-/* Fills what is to be sent next. */
+/* False: the client is gone. */
+static bool wait_for_news(struct events *events, struct lap_work_view *out)
+{
+    const uint64_t known = events->view.version;
+
+    for (unsigned ms = 0; ms < ALIVE_MS; ms += LOOK_MS) {
+        lap_work_wait(events->work, known, LOOK_MS, out);
+        if (out->answer || out->version != known)
+            return true;
+        if (is_gone(&events->request))
+            return false;
+    }
+    return true;
+}
+
+/* Fills what is to be sent next. Nothing: the client is gone, or memory is out. */
 static void next_event(struct events *events)
 {
     struct lap_work_view now;
@@ -256,10 +273,9 @@ static void next_event(struct events *events)
         set_text(events, "done", print("{\"status\": 200}"));
         return;
     }
-    if (events->files == events->view.files)
-        lap_work_wait(events->work, events->view.version, ALIVE_MS, &now);
-    else
-        now = events->view;
+    now = events->view;
+    if (events->files == now.files && !wait_for_news(events, &now))
+        return;
     if (now.all && now.done != events->told) { /* also of work that is done meanwhile */
         events->view = now;
         events->told = now.done;
@@ -316,6 +332,7 @@ static enum MHD_Result respond_events(const struct request *request, const struc
 
     if (!events)
         return MHD_NO;
+    events->request = *request;
     events->work = is_there ? NULL : lap_work_join(request->http->options.works, capture, &maker);
     if (!is_there && !events->work) {
         free_events(events);

@@ -443,8 +443,15 @@ def a_picture_that_nobody_waits_for_leaves_no_replay(context: Context) -> None:
                 connection.sendall(server.request(path, f"Accept: {accept}"))
                 until(lambda: len(gate.started()) == number, "a replay")
             until(gone, "the end of a replay that nobody waits for")
+        with ExitStack() as held:
+            for frame in (1, 2, 3):
+                held.enter_context(server.connect()).sendall(server.request(f"{capture}/framebuffer/{frame}", "Accept: text/event-stream"))
+                until(lambda: len(server.work()) == frame, "work")
+            until(lambda: len(gate.started()) == 4, "two replays")
+            [queued] = [work["path"] for work in server.work() if not work["runs"]]
+        until(gone, f"the end of {queued}, which nobody waits for any more")
         asked = clients.submit(server.ask, path)
-        until(lambda: len(gate.started()) == 3, "a replay")
+        until(lambda: len(gate.started()) == 5, "a replay")
         [work] = server.work()
         check(server.ask(f"/v1/work/{work['id']}", "DELETE").status == 200 and asked.result().status == 409, "work that is deleted goes on")
         until(gone, "the end of a replay that was deleted")
