@@ -24,9 +24,9 @@ class Gate {
     if (this.free > 0)
       this.free--;
     else
-      await new Promise((go) => this.waiting.push(go));
+      await this.turn(signal);
     try {
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
       return await task();
     } finally {
       const next = this.waiting.shift();
@@ -35,6 +35,18 @@ class Gate {
       else
         this.free++;
     }
+  }
+  /** Who gives up leaves the queue at once. */
+  turn(signal) {
+    return new Promise((go, fail) => {
+      this.waiting.push(go);
+      signal.addEventListener("abort", () => {
+        const at = this.waiting.indexOf(go);
+        if (at < 0) return;
+        this.waiting.splice(at, 1);
+        fail(signal.reason);
+      }, {once: true});
+    });
   }
 }
 
@@ -70,6 +82,7 @@ class Lru {
 class Api {
   constructor() {
     this.capture = "";
+    this.opened = new AbortController();
     this.token = "";
     this.cache = new Lru(CACHE_BYTES);
     this.pictures = new Lru(PICTURES, (url) => setTimeout(() => URL.revokeObjectURL(url), 10000));
@@ -93,6 +106,16 @@ class Api {
       this.token = read(sessionStorage) || read(localStorage) || "";
     return this.token !== "";
   }
+
+  /** Chooses a capture. All that was asked about the one before is ended. */
+  open(capture) {
+    this.opened.abort();
+    this.opened = new AbortController();
+    this.capture = capture;
+  }
+
+  /** Ends with `signal`, and with the chosen capture. */
+  until(signal) { return signal ? AbortSignal.any([signal, this.opened.signal]) : this.opened.signal; }
 
   /** A path below the chosen capture, with its queries; those without a value are left out. */
   path(below, queries = {}) {
@@ -121,7 +144,8 @@ class Api {
     const store = as === "picture" ? this.pictures : this.cache;
     const cached = store.get(key);
     if (cached !== undefined) return Promise.resolve(cached);
-    if (signal?.aborted) return Promise.reject(signal.reason);
+    const until = this.until(signal);
+    if (until.aborted) return Promise.reject(until.reason);
     let flight = this.flights.get(key);
     if (!flight) {
       const end = new AbortController();
@@ -136,13 +160,14 @@ class Api {
     }
     flight.waiters++;
     return new Promise((resolve, reject) => {
-      signal?.addEventListener("abort", () => {
-        reject(signal.reason);
+      const leave = () => {
+        reject(until.reason);
         if (--flight.waiters > 0) return;
         flight.end.abort();
         if (this.flights.get(key) === flight) this.flights.delete(key);
-      }, {once: true});
-      flight.answer.then(resolve, reject);
+      };
+      until.addEventListener("abort", leave);
+      flight.answer.then(resolve, reject).finally(() => until.removeEventListener("abort", leave));
     });
   }
 
@@ -150,11 +175,11 @@ class Api {
     return this.gates[late ? "late" : "now"].run(() => this.counted(late, async () => {
       const response = await this.send(path, signal, "*/*");
       if (as === "picture") {
-        const url = URL.createObjectURL(await response.blob());
+        const url = URL.createObjectURL(await this.given(response.blob(), signal));
         this.pictures.set(as + path, url, 1);
         return url;
       }
-      const read = as === "bytes" ? await response.arrayBuffer() : await response.text();
+      const read = await this.given(as === "bytes" ? response.arrayBuffer() : response.text(), signal);
       const value = as === "json" ? JSON.parse(read) : as === "lines" ? parseLines(read) : read;
       // What a capture is never changes; the list of captures does.
       if (path.split("/").length > 4) this.cache.set(as + path, value, 2 * (read.length ?? read.byteLength));
@@ -163,13 +188,8 @@ class Api {
   }
 
   async send(path, signal, accept) {
-    let response;
-    try {
-      response = await fetch(path, {signal, headers: {Accept: accept, Authorization: "Bearer " + this.token}});
-    } catch (error) {
-      if (signal?.aborted) throw error;
-      throw new ApiError(0, "the server does not answer: has lapilli serve ended?");
-    }
+    const headers = {Accept: accept, Authorization: "Bearer " + this.token};
+    const response = await this.given(fetch(path, {signal, headers}), signal);
     const incomplete = response.headers.get("Lapilli-Incomplete");
     if (incomplete) this.watchers.incomplete(incomplete);
     if (!response.ok) {
@@ -179,8 +199,19 @@ class Api {
     return response;
   }
 
+  /** What comes from the server. It fails where `signal` or the server ends it. */
+  async given(promise, signal) {
+    try {
+      return await promise;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw this.lose(new ApiError(0, "the server does not answer: has lapilli serve ended?"));
+    }
+  }
+
+  /** Without a server, its key or the trace nothing can be shown any more. */
   lose(error) {
-    if (error.status === 401 || error.status === 410) this.watchers.lost(error);
+    if ([0, 401, 410].includes(error.status)) this.watchers.lost(error);
     return error;
   }
 
@@ -189,10 +220,12 @@ class Api {
    *  An abort of `signal` ends the work.
    */
   work(path, {signal, progress = () => {}, picture = () => {}, late = false} = {}) {
+    const until = this.until(signal);
     return this.gates.long.run(() => this.counted(late, async () => {
-      const response = await this.send(path, signal, "text/event-stream");
+      const response = await this.send(path, until, "text/event-stream");
       if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) return void response.body?.cancel();
-      for await (const {event, data} of events(response.body)) {
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      for await (const {event, data} of events(() => this.given(reader.read(), until))) {
         if (event === "progress")
           progress(data.done, data.all);
         else if (event === "picture")
@@ -203,7 +236,7 @@ class Api {
           return;
       }
       throw new ApiError(0, "the server ended its answer early");
-    }), signal);
+    }), until);
   }
 
   async counted(late, task) {
@@ -233,12 +266,11 @@ function read(storage) {
 
 const parseLines = (text) => text.split("\n").filter((line) => line).map((line) => JSON.parse(line));
 
-/** The server-sent events of a body. */
-async function* events(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+/** The server-sent events of a body that `read` gives in pieces. */
+async function* events(read) {
   let rest = "";
   for (;;) {
-    const {done, value} = await reader.read();
+    const {done, value} = await read();
     if (done) return;
     const blocks = (rest + value).split("\n\n");
     rest = blocks.pop();

@@ -61,14 +61,21 @@ export class Film {
   }
 
   show(position) {
-    const frame = frameOf(position);
-    if (frame === this.current) return;
-    const before = this.current;
+    if (position === this.position) return;
+    this.position = position;
+    const frame = frameOf(position), before = this.current;
     this.current = frame;
-    this.rows.set(this.capture.frames.total);
-    this.rows.redraw(before - 1);
-    this.rows.redraw(frame - 1);
+    if (frame !== before) this.rows.set(this.capture.frames.total);
     this.rows.reveal(frame - 1);
+  }
+
+  /** Nobody looks any more. The pictures that were being taken are taken when somebody looks again. */
+  leave() {
+    clearTimeout(this.timer);
+    this.position = "";
+    if (!this.stop) return;
+    this.stop.abort();
+    this.began = false;
   }
 
   cell(index) {

@@ -91,6 +91,12 @@ export class Objects {
     }
   }
 
+  /** Nobody looks any more. */
+  leave() {
+    this.stop?.abort();
+    this.view.leave();
+  }
+
   message(...parts) {
     byId("object-message").hidden = !parts.length;
     this.box.hidden = parts.length > 0;
@@ -157,7 +163,7 @@ export class Objects {
   /** Looks a row up once it has stayed in view. */
   later(index, act) {
     setTimeout(() => {
-      if (this.rows.live.has(index)) act().catch(() => {});
+      if (this.rows.live.get(index)?.isConnected) act().catch(() => {});
     }, 150);
   }
 }
@@ -233,6 +239,13 @@ class ObjectView {
     } finally { clearTimeout(wait); }
   }
 
+  /** Nobody looks any more. An object that is not shown yet is asked for when somebody looks again. */
+  leave() {
+    if (this.box.dataset.object) return;
+    this.stop?.abort();
+    this.key = "";
+  }
+
   draw(facts, query, signal) {
     const {object} = facts, {at} = query;
     const head = el("div", {class: "object-head"}, el("h3", {}, object),
@@ -277,7 +290,7 @@ class ObjectView {
     fill(this.box, head, el("dl", {}, rows));
     const [type] = object.split(":");
     if (type === "VkImage")
-      this.content = new Texture(this.box, facts, query);
+      this.content = new Texture(this.box, facts, query, signal);
     else if (type === "VkBuffer")
       this.content = new Memory(this.box, facts, query);
     if (type === "VkPipeline") this.shaders(object, at, signal);
@@ -375,9 +388,8 @@ function bindings(all, at) {
 
 /** The picture of an image, of one level and layer. */
 class Texture {
-  constructor(box, facts, query) {
-    this.object = facts.object;
-    this.at = query.at;
+  constructor(box, facts, query, signal) {
+    Object.assign(this, {object: facts.object, at: query.at, signal});
     const info = Object.values(facts.creation?.args ?? {}).find((value) => value?.extent) ?? {};
     this.viewer = new Viewer("");
     this.origin = el("div", {class: "dim"});
@@ -414,10 +426,10 @@ class Texture {
       const menu = control.querySelector("select");
       menu.value = {mip, layer, slice}[menu.dataset.select] ?? "0";
     }
-    const queries = {at: this.at, mip, layer, slice};
+    const queries = {at: this.at, mip, layer, slice}, {signal} = this;
     this.viewer.old(true);
     try {
-      const about = await api.json(api.path(`/images/${this.object}`, queries));
+      const about = await api.json(api.path(`/images/${this.object}`, queries), {signal});
       const path = (kind, more) => api.path(`/images/${this.object}${kind}`, {...queries, ...more});
       if (this.key !== key) return;
       await this.viewer.show({
@@ -427,7 +439,8 @@ class Texture {
         png: path(".png"),
         raw: path(".raw"),
         alpha: /A\d|BC[237]|RGBA|A1_|A8|ASTC/.test(about.format) ? path(".png", {channels: "a"}) : null
-      });
+      },
+          {signal});
       this.viewer.box.dataset.loaded = key;
       fill(this.origin, about.parts.slice(0, 8).map((part) => el("div", {}, origin(part))));
     } catch (error) {

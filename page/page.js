@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The page: the header, which view is shown, the keys, and what is said when nothing can be shown.
 
-import {api} from "./api.js";
-import {byId, el, fill, later, number, size} from "./dom.js";
+import {aborted, api} from "./api.js";
+import {byId, chip, el, fill, later, number, size} from "./dom.js";
 import {forget} from "./facts.js";
 import {Film} from "./film.js";
 import {forgetViews, left, listenToLinks} from "./links.js";
 import {Capture} from "./lists.js";
 import {Drawer, Objects} from "./objects.js";
-import {Picture} from "./picture.js";
+import {nextTarget, Picture} from "./picture.js";
 import {changed, go, isPosition, onRoute, route} from "./route.js";
 import {Search} from "./search.js";
 import {Shaders} from "./shaders.js";
@@ -21,7 +21,19 @@ const TITLE = {
   objects: "Objects",
   shaders: "Shaders"
 };
+// What the page has for each view. All that is left stops to ask.
+const VIEWS = {
+  commands: ["film", "tree", "picture", "state"],
+  objects: ["objects"],
+  shaders: ["shaders"]
+};
+// Elements without listeners whose contents are of one trace.
+const OF_TRACE = [
+  "facts", "work", "film-tools", "tree-title", "tree-modes", "tree-message", "picture-pane", "objects-title",
+  "object-types", "object-message", "object-view", "shader-tools", "shader-message", "shader-view"
+];
 let parts = null;
+let opening = null; // the last trace; false: it can't be shown
 
 const KEYS = [
   ["n p", "next and previous draw, also across frames"], ["[ ] or ← →", "previous and next frame"],
@@ -31,15 +43,17 @@ const KEYS = [
   ["Esc", "close"], ["?", "these keys"]
 ];
 
-async function boot() {
-  const settle = later(60, (busy) => {
-    if (root.dataset.state !== "failed") root.dataset.state = busy ? "loading" : "ready";
-    parts?.film?.idle(busy || route.view !== "commands");
-  });
+const settle = later(60, () => {
+  const busy = api.running > 0;
+  if (root.dataset.state !== "failed") root.dataset.state = busy ? "loading" : "ready";
+  parts?.film?.idle(busy || route.view !== "commands");
+});
+
+function boot() {
   api.watchers = {
     busy: (running) => {
       if (running && root.dataset.state === "ready") root.dataset.state = "loading";
-      settle(running > 0);
+      settle();
     },
     lost,
     incomplete: (sentence) => {
@@ -48,16 +62,24 @@ async function boot() {
     }
   };
   listen();
-  if (!api.takeToken())
-    return gate("This page needs its key",
+  onRoute(show);
+  if (api.takeToken())
+    begin();
+  else
+    gate("This page needs its key",
         "Open the address that lapilli serve printed. It has a token in it that lets this browser look into your traces.",
         "http://127.0.0.1:4711/?token=…");
+}
+
+/** Asks which traces there are, and shows what the address says; again where the server did not answer. */
+async function begin() {
   let captures;
   try {
     ({captures} = await api.json("/v1/captures"));
   } catch (error) {
-    return error.status === 401 ? undefined
-                                : gate("No answer", error.sentence ?? String(error), "lapilli serve run.lapilli");
+    if (![0, 401].includes(error.status))
+      gate("No answer", error.sentence ?? String(error), "lapilli serve run.lapilli");
+    return;
   }
   if (captures.length === 0)
     return gate("No trace is open", "Give lapilli serve a trace, or a folder of them.", "lapilli serve run.lapilli");
@@ -65,13 +87,14 @@ async function boot() {
   fill(select, captures.map(({id, file}) => el("option", {value: id}, file)));
   select.hidden = captures.length < 2;
   byId("file").hidden = captures.length > 1;
-  select.addEventListener("change", () => go({capture: select.value, view: "commands", subject: ""}, {fresh: true}));
-  parts = {captures};
-  onRoute(show);
-  if (captures.some(({id}) => id === route.capture)) return changed();
+  reset("");
+  parts = {...parts, captures};
+  if (captures.some(({id}) => id === route.capture)) return changed(route.says);
+  const [{id, file}] = captures, options = {replace: true};
+  if (route.capture) options.sentence = `There is no trace ${route.capture}: this is ${file}.`;
   // The one trace that is open may have had another id when the address was kept.
-  if (captures.length === 1 && route.capture) return go({capture: captures[0].id}, {replace: true});
-  go({capture: captures[0].id, view: "commands", subject: ""}, {replace: true, fresh: true});
+  if (captures.length === 1 && route.capture) return go({capture: id}, options);
+  go({capture: id, view: "commands", subject: ""}, {...options, fresh: true});
 }
 
 // While one steps quickly, only the last state is asked for.
@@ -79,18 +102,32 @@ const showState = later(50, (position) => parts.state.show(position));
 
 /** Shows what the address says. */
 async function show(now) {
+  if (!parts) return;
   const found = parts.captures.find(({id}) => id === now.capture);
-  if (!found) return gate("No such trace", "The server has other traces open than the one of this address.", "");
-  if (api.capture !== now.capture && !(await open(found))) return;
-  if (now !== route) return;
-  byId("gate").hidden = true;
-  const {view, subject, query} = now;
-  if (!TITLE[view]) return go({view: "commands", subject: ""}, {replace: true, fresh: true});
-  if (view === "commands" && !isPosition(subject)) return go({subject: await start()}, {replace: true});
-  if (view === "commands") {
-    left.at = subject;
-    parts.film.show(subject);
+  if (!found) {
+    leave("");
+    byId("captures").value = "";
+    return gate("No such trace", "The server has other traces open than the one of this address.", "");
   }
+  if (api.capture !== now.capture) opening = open(found);
+  if (!(await opening) || now !== route) return;
+  byId("gate").hidden = true;
+  if (root.dataset.state === "failed") root.dataset.state = "loading";
+  settle();
+  byId("captures").value = found.id;
+  const {view, subject, query, says} = now;
+  if (!TITLE[view])
+    return go({view: "commands", subject: ""},
+        {replace: true, fresh: true, sentence: `There is no view ${view}: these are the commands.`});
+  if (view === "commands" && !isPosition(subject)) {
+    const first = await start();
+    const sentence = subject ? `There is no command ${subject}: this is ${first}.` : says;
+    return now === route ? go({subject: first}, {replace: true, sentence}) : undefined;
+  }
+  leave(view);
+  byId("said").hidden = !says;
+  byId("said").textContent = says;
+  if (view === "commands") left.at = subject;
   left[view] = {subject, query};
   for (const name of Object.keys(TITLE)) byId(name).hidden = name !== view;
   byId("film").hidden = view !== "commands";
@@ -105,6 +142,7 @@ async function show(now) {
   }
   document.title = `${subject || TITLE[view]} · ${found.file}`;
   if (view === "commands") {
+    parts.film.show(subject);
     parts.tree.show(subject, query.show ?? "work");
     parts.picture.show(subject, query);
     showState(subject);
@@ -129,26 +167,48 @@ async function showFacts(found) {
   if (info.complete === false) api.watchers.incomplete(info.stopped ?? "the trace is incomplete");
 }
 
-async function open(found) {
-  api.capture = found.id;
+/** All views but one stop to ask. */
+function leave(view) {
+  if (view !== "commands") showState.cancel();
+  for (const [name, views] of Object.entries(VIEWS))
+    if (name !== view)
+      for (const one of views) parts?.[one]?.leave();
+}
+
+/** Takes away what the page shows of a trace and asks about it, before it comes to another one. */
+function reset(capture) {
+  leave("");
+  api.open(capture);
   forget();
   forgetViews();
+  const {captures, state, drawer, search} = parts ?? {};
+  parts = {captures, state, drawer, search};
+  state?.reset();
+  search?.reset();
+  drawer?.show("", {}, "");
+  for (const id of ["film-strip", "tree", "object-list", "shader-list"])
+    byId(id).replaceWith(byId(id).cloneNode(false));
+  for (const id of OF_TRACE) {
+    fill(byId(id));
+    for (const name of Object.keys(byId(id).dataset)) delete byId(id).dataset[name];
+  }
+  byId("incomplete").hidden = byId("said").hidden = true;
+}
+
+async function open(found) {
+  reset(found.id);
   byId("captures").value = found.id;
   byId("file").textContent = found.file;
   byId("file").title = byId("captures").title = found.path;
-  byId("incomplete").hidden = true;
-  fill(byId("facts"));
   try {
     const capture = new Capture();
     await capture.frames.part(0).promise;
     showFacts(found).catch(() => {});
-    for (const id of ["film-strip", "tree", "object-list", "shader-list"])
-      byId(id).replaceWith(byId(id).cloneNode(false));
     Object.assign(parts, {
       capture,
       film: new Film(capture, found),
       tree: new Tree(capture),
-      picture: parts.picture ?? new Picture(),
+      picture: new Picture(),
       state: parts.state ?? new State(capture),
       objects: new Objects(capture),
       shaders: new Shaders(),
@@ -156,11 +216,11 @@ async function open(found) {
       search: parts.search ?? new Search()
     });
     parts.state.capture = capture;
-    parts.picture.wanted = parts.state.at = "";
     return true;
   } catch (error) {
-    api.capture = "";
-    if (![401, 410].includes(error.status)) gate("The trace can't be read", error.sentence ?? String(error), "");
+    if (aborted(error)) return false; // another one is opened
+    api.open("");
+    if (![0, 401, 410].includes(error.status)) gate("The trace can't be read", error.sentence ?? String(error), "");
     return false;
   }
 }
@@ -180,12 +240,10 @@ async function stepDraw(step) {
   // Quick steps count from where the last one goes.
   stepDraw.queue = (stepDraw.queue ?? Promise.resolve())
                        .then(async () => {
-                         const row = await parts.capture.neighbour(route.subject, step);
-                         if (row)
-                           go({
-                             subject: row.position,
-                             query: {target: route.query.target === "presented" ? null : route.query.target}
-                           });
+                         const {capture, subject} = route;
+                         const row = await parts.capture.neighbour(subject, step);
+                         if (row && route.capture === capture && route.view === "commands")
+                           go({subject: row.position, query: {target: nextTarget()}});
                        })
                        .catch(() => {});
 }
@@ -194,6 +252,8 @@ function listen() {
   listenToLinks();
   document.addEventListener("next-draw", () => stepDraw(1));
   document.addEventListener("keydown", key);
+  const select = byId("captures");
+  select.addEventListener("change", () => go({capture: select.value, view: "commands", subject: ""}, {fresh: true}));
   byId("keys-open").addEventListener("click", () => byId("keys").showModal());
   fill(byId("keys"), el("strong", {}, "Keys"),
       el("dl", {},
@@ -284,8 +344,10 @@ function split(splitter) {
 
 function lost(error) {
   if (error.status === 410)
-    gate("The trace has changed", error.sentence, "",
-        el("button", {type: "button", class: "chip", on: {click: () => location.reload()}}, "look again"));
+    gate("The trace has changed", error.sentence, "", chip("look again", null, () => location.reload()));
+  else if (error.status === 0)
+    gate("The server does not answer", "Has lapilli serve ended?", "",
+        chip("try again", null, begin, {id: "begin"}));
   else
     gate("This page's key does not fit",
         "The server was started again, perhaps. Open the address that lapilli serve printed.",

@@ -10,6 +10,10 @@ const QUIET_MS = 160;   // a picture is asked for once the selection has been qu
 const PATIENT_MS = 300; // and says that it waits after so long
 export const PRESENTED = "presented";
 
+/** The target for the next command: the one that was chosen last, though this command may lack it. */
+export const nextTarget = () => (wish.target === PRESENTED ? null : wish.target);
+const wish = {target: null, instead: null};
+
 export class Picture {
   constructor() {
     this.at = "";
@@ -33,7 +37,8 @@ export class Picture {
 
   /** Shows the picture of a position; `query` names the attachment, and whether without the command or as edges. */
   show(position, query) {
-    const wanted = [api.capture, position, query.target, query.before, query.wire, query.changes].join();
+    if (query.target !== wish.instead) Object.assign(wish, {target: query.target ?? null, instead: null});
+    const wanted = [position, query.target, query.before, query.wire, query.changes].join();
     if (wanted === this.wanted) return;
     this.wanted = wanted;
     this.at = position;
@@ -47,6 +52,17 @@ export class Picture {
     if (!this.pending) api.enter();
     this.pending = true;
     this.ask();
+  }
+
+  /** Nobody looks any more. A picture that has not come is asked for when somebody looks again. */
+  leave() {
+    this.viewer.leave();
+    if (!this.pending) return;
+    this.ask.cancel();
+    this.stop?.abort();
+    this.wanted = "";
+    this.pending = false;
+    api.leave();
   }
 
   async load() {
@@ -68,6 +84,7 @@ export class Picture {
       if (source.without) await this.showChanges(source, options);
       this.message();
       this.box.dataset.loaded = source.png;
+      if (source.lacks) this.correct(source);
       if (source.gpu) byId("work").textContent = `pictures by ${source.gpu}`;
     } catch (error) {
       if (!aborted(error) && !signal.aborted)
@@ -113,11 +130,12 @@ export class Picture {
 
   async findTarget(options) {
     const queries = {skip: route.query.before === "1" ? this.at : null, wireframe: route.query.wire === "1"};
+    const {target} = route.query;
     const path = api.path("/framebuffer/" + this.at, queries);
     this.box.dataset.path = path;
     await api.work(path, options);
     this.lines = await api.lines(path, options);
-    const line = this.lines.find(({name}) => name === route.query.target) ?? this.lines[0];
+    const found = this.lines.find(({name}) => name === target), line = found ?? this.lines[0];
     if (!line) throw new ApiError(501, "The command draws to no attachment.");
     const png = api.path(`/framebuffer/${this.at}/${line.name}.png`, queries);
     this.box.dataset.path = png;
@@ -127,10 +145,20 @@ export class Picture {
       without: changes ? {...queries, skip: this.at} : null,
       format: line.computedAs ?? line.format,
       key: line.name,
+      lacks: found ? null : target,
       png,
       raw: api.path(`/framebuffer/${this.at}/${line.name}.raw`, queries),
       long: true
     };
+  }
+
+  /** Says that there is no such target, and which one is shown. The next command is asked for the chosen one again. */
+  correct({name, lacks}) {
+    const query = {...route.query, target: name};
+    wish.instead = name;
+    this.wanted = [this.at, name, query.before, query.wire, query.changes].join();
+    const sentence = [route.says, `There is no target ${lacks}: this is ${name}.`].filter(Boolean).join(" ");
+    go({query}, {replace: true, sentence});
   }
 
   /** Dims the texels whose bytes are the same without the command. */
@@ -159,7 +187,10 @@ export class Picture {
         : this.lines?.some(({name}) => name === target) ? target
                                                         : this.lines?.[0]?.name;
     const make = (name, text, title) =>
-        chip(text, name === chosen, () => go({query: {target: name}}, {replace: true}), {title, data: {target: name}});
+        chip(text, name === chosen, () => {
+          Object.assign(wish, {target: name, instead: null});
+          go({query: {target: name}}, {replace: true});
+        }, {title, data: {target: name}});
     // Of a frame it is not known yet what its last draw draws to.
     const last = this.isFrame && !this.lines ? make("color0", "last draw", "what its last draw draws to") : null;
     fill(this.targets, last,

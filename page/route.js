@@ -32,27 +32,29 @@ export function address({capture, view, subject, query}) {
 
 /**
  * Goes where `change` differs from here. Its `query` is merged into the present one; null removes a member.
- *  Steps that follow each other quickly are one entry of the history, and so is a `replace`.
+ *  Steps of a view that follow each other quickly are one entry of the history, and so is a `replace`. A `sentence` says what was
+ *  wrong with the address, until one goes elsewhere.
  */
-export function go(change, {replace = false, fresh = false} = {}) {
+export function go(change, {replace = false, fresh = false, sentence = ""} = {}) {
   const next = {...route, ...change, query: fresh ? change.query ?? {} : {...route.query, ...change.query}};
   const hash = address(next);
   if (hash === address(route)) return;
-  const now = performance.now();
-  history[replace || now - last < STEP_MS ? "replaceState" : "pushState"](null, "", hash);
+  const now = performance.now(), here = next.capture === route.capture && next.view === route.view;
+  history[replace || (here && now - last < STEP_MS) ? "replaceState" : "pushState"](null, "", hash);
   if (!replace) last = now;
-  changed();
+  changed(sentence);
 }
 
 export const onRoute = (listener) => listeners.push(listener);
 
-export function changed() {
+/** `says`: what the page says of the address. */
+export function changed(says = "") {
   const before = route;
-  route = parse();
+  route = {...parse(), says};
   for (const listener of listeners) listener(route, before);
 }
 
-addEventListener("popstate", changed);
+addEventListener("popstate", () => changed());
 
 /** Compares two positions as they follow each other in the trace. */
 export function comparePositions(a, b) {

@@ -60,6 +60,7 @@ export class Rows {
   }
 
   draw() {
+    if (!this.box.isConnected) return; // another trace has the place
     const above = this.above;
     const from = Math.max(0, Math.floor(above / this.extent) - 4);
     const to = Math.min(this.count, Math.ceil((above + this.view) / this.extent) + 4);

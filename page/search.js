@@ -37,6 +37,15 @@ export class Search {
     this.input.addEventListener("blur", () => this.open(false));
   }
 
+  /** Forgets what was found in another trace. */
+  reset() {
+    this.stop?.abort();
+    this.items = [];
+    this.input.value = "";
+    fill(this.list);
+    this.open(false);
+  }
+
   open(open) {
     this.list.hidden = !open;
     this.input.setAttribute("aria-expanded", String(open));

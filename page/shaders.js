@@ -65,8 +65,11 @@ export class Shaders {
     })));
   }
 
+  /** Nobody looks any more. */
+  leave() { this.stop?.abort(); }
+
   async list({search, glsl}, signal) {
-    const key = `${api.capture} ${search ?? ""} ${search ? glsl ?? "" : ""}`;
+    const key = `${search ?? ""} ${search ? glsl ?? "" : ""}`;
     if (key !== this.key) {
       try {
         const answer =
@@ -113,7 +116,7 @@ export class Shaders {
 
   async code(hash, {glsl, line}, signal) {
     const box = byId("shader-view");
-    const key = `${api.capture} ${hash} ${glsl ?? ""}`;
+    const key = `${hash} ${glsl ?? ""}`;
     if (!hash) {
       this.shown = key;
       return fill(box, notice("Choose a shader", "Its code, and what uses it, stand here."));

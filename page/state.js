@@ -59,10 +59,32 @@ export class State {
   }
 
   hold() {
-    this.held = this.held ? null : this.at;
+    this.keep(this.held ? null : this.at);
+    if (!this.held) this.show(this.at, true);
+  }
+
+  /** Keeps a command to compare others with; null: none. */
+  keep(position) {
+    this.held = position;
     this.chips.hold.setAttribute("aria-pressed", String(Boolean(this.held)));
     this.chips.hold.firstChild.data = this.held ? `with ${this.held}` : "compare";
-    if (!this.held) this.show(this.at, true);
+  }
+
+  /** Nobody looks any more. A state that has not come is asked for when somebody looks again. */
+  leave() {
+    if (!this.stop) return;
+    this.stop.abort();
+    this.at = "";
+  }
+
+  /** Forgets another trace. */
+  reset() {
+    this.leave();
+    this.at = "";
+    this.keep(null);
+    fill(byId("state-title"));
+    fill(this.box);
+    for (const name of Object.keys(this.box.dataset)) delete this.box.dataset[name];
   }
 
   async show(position, again = false) {
@@ -85,7 +107,10 @@ export class State {
     } catch (error) {
       if (aborted(error) || signal.aborted) return;
       fill(this.box, notice("No state", error.sentence ?? String(error)));
-    } finally { clearTimeout(wait); }
+    } finally {
+      clearTimeout(wait);
+      if (this.stop?.signal === signal) this.stop = null;
+    }
   }
 
   async showCommand(position, signal) {

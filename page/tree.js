@@ -4,6 +4,7 @@
 import {aborted, api} from "./api.js";
 import {byId, chip, count, dim, el, fill, notice, number, press} from "./dom.js";
 import {workOf} from "./lists.js";
+import {nextTarget} from "./picture.js";
 import {comparePositions, frameOf, go, route} from "./route.js";
 import {Rows} from "./rows.js";
 
@@ -114,6 +115,9 @@ export class Tree {
     }
   }
 
+  /** Nobody looks any more. */
+  leave() { this.stop?.abort(); }
+
   message(...parts) {
     byId("tree-message").hidden = parts.length === 0;
     this.box.hidden = parts.length > 0;
@@ -130,9 +134,10 @@ export class Tree {
     this.frame = frame;
     for (const [name, button] of Object.entries(this.chips)) press(button, name === mode);
     if (!node) {
+      const {total} = this.capture.frames;
+      if (total) return instead(this.selected, String(frame < 1 ? 1 : total));
       fill(byId("tree-title"), "Commands");
-      return this.message(
-          notice(`There is no frame ${number(frame)}`, `The trace has ${count(this.capture.frames.total, "frame")}.`));
+      return this.message(notice("There are no commands", "The trace has no frames."));
     }
     fill(byId("tree-title"), `Frame ${frame}`);
     byId("tree-title").title = counts(node) || "no commands";
@@ -246,29 +251,50 @@ export class Tree {
   /** Opens the way to a position, and scrolls there. */
   async reveal(position, signal) {
     if (this.flat) {
-      const at = this.flat.rows ? this.flat.rows.findIndex((row) => row.position === position)
-                                : await this.flat.list.upTo(position) - 1;
+      const at = this.flat.rows
+          ? this.flat.rows.findLastIndex((row) => comparePositions(row.position, position) <= 0)
+          : await this.flat.list.upTo(position) - 1;
       if (at >= 0) this.rows.reveal(at);
-      return this.rows.refresh();
+      this.rows.refresh();
+      const near = this.flat.at(at)?.position ?? String(this.frame);
+      return near === position ? undefined : this.check(position, near, signal);
     }
     if (!this.root || position === String(this.frame)) return;
-    let node = this.root;
+    let node = this.root, near = this.root;
     while (node.of) {
       const child = await this.childAt(node, position, signal);
+      near = child ?? near;
       if (!child || child.data.position === position) {
         node = child ?? node;
         break;
       }
+      const {kind, position: place} = child.data;
+      if ((kind === "submit" || kind === "command buffer") && !position.startsWith(place + ".")) break;
       if (!this.opens(child)) break;
       if (child.of === null) await this.window(child, 0, signal);
       node = child;
     }
     signal.throwIfAborted();
-    if (node.data.position !== position && this.mode === "work") return go({query: {show: "all"}}, {replace: true});
+    if (node.data.position !== position) {
+      if (!await this.check(position, near.data.position, signal)) return;
+      if (this.mode === "work") return go({query: {show: "all"}}, {replace: true, sentence: route.says});
+    }
     for (let above = node.parent; above?.parent; above = above.parent) above.setOpen(true);
     this.rows.set(this.root.inner);
     if (node.parent) this.rows.reveal(node.row);
     this.rows.refresh();
+  }
+
+  /** Whether the trace has a position that no row shows. If it has not, `near` is shown. */
+  async check(position, near, signal) {
+    try {
+      await api.json(windowPath(position, 0), {signal});
+      return true;
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      instead(position, near);
+      return false;
+    }
   }
 
   /** The last child that does not stand behind a position. */
@@ -357,11 +383,7 @@ export class Tree {
   }
 
   choose(position) {
-    go({
-      view: "commands",
-      subject: position,
-      query: {target: route.query.target === "presented" ? null : route.query.target}
-    });
+    go({view: "commands", subject: position, query: {target: nextTarget()}});
   }
 
   /** The row of what is selected, or -1. */
@@ -419,6 +441,12 @@ export class Tree {
     this.place = {position: item.position, row};
     this.choose(item.position);
   }
+}
+
+/** Goes to a place that the trace has, and says that it has not the one of the address. */
+function instead(position, place) {
+  const noun = position.includes(".") ? "command" : "frame";
+  go({subject: place}, {replace: true, sentence: `There is no ${noun} ${position}: this is ${place}.`});
 }
 
 function look({node, draw, name: command}) {

@@ -99,6 +99,12 @@ export class Viewer {
     if (old) this.stop?.abort();
   }
 
+  /** Nobody looks any more: texels that have not come are not waited for. */
+  leave() {
+    this.stop?.abort();
+    this.stop = new AbortController();
+  }
+
   message(...parts) {
     this.says.hidden = parts.length === 0;
     fill(this.says, parts);

@@ -9,8 +9,11 @@ import re
 from typing import Callable
 
 from e2e.browser import Browser
-from e2e.cases import Context, Program, check, prepare, programs
-from e2e.server import Server, record, verb
+from e2e.cases import Cases, Context, Program, check, prepare, programs
+from e2e.server import Gate, Server, record, until, verb
+
+CASES = Cases()
+case = CASES.add
 
 READY = "document.documentElement.dataset.state == 'ready'"
 ROWS = "[...document.querySelectorAll('#tree .row[data-position]')].map((row) => [row.dataset.position, row.querySelector('.what').textContent])"
@@ -159,7 +162,128 @@ def walk(nodes: list[dict]) -> list[dict]:
     return [one for node in nodes for one in (node, *walk(node["children"]))]
 
 
+# ---- several traces, and views that are left
+
+DRAWS, COMPUTES = ("1.1.1.17", "43.1.1.22"), "2.1.1.5"  # positions in traces of tests/apps/depth and compute
+# All that is seen of a trace.
+SEEN = """[...["state", "state-title", "tree", "tree-title", "film-strip", "film-tools", "picture-probe", "targets", "object-view", "object-list", "search-list", "work", "facts"]
+        .map((id) => document.getElementById(id)?.textContent), document.getElementById("state-hold").textContent.replace("compare", ""),
+    ...[...document.querySelectorAll("#picture canvas, #drawer")].map((one) => one.hidden ? "" : one.outerHTML)].filter((seen) => seen)"""
+# Whether the frame that is chosen is in view.
+IN_VIEW = """(() => { const [cell, strip] = ["#film-strip [aria-selected=true]", "#film-strip"].map((one) => document.querySelector(one)?.getBoundingClientRect());
+    return Boolean(cell) && cell.left >= strip.left && cell.right <= strip.right; })()"""
+
+
+def choose(capture: str) -> str:
+    """As a user does in the menu of the traces."""
+    return f"(() => {{ const menu = document.querySelector('#captures'); menu.value = '{capture}'; menu.dispatchEvent(new Event('change')); }})();"
+
+
+def is_at(capture: str, position: str, target: str = "") -> str:
+    """All views are at a position of a trace; target: its picture is there."""
+    picture = f"document.querySelector('#picture').dataset.loaded?.endsWith('/{capture}/framebuffer/{position}/{target}.png')" if target else "document.querySelector('#picture').dataset.failed"
+    return (f"location.hash.startsWith('#/{capture}/commands/{position}') && document.querySelector('#captures').value == '{capture}' && document.querySelector('#state').dataset.at == '{position}'"
+            f" && document.querySelector('#tree [aria-selected=true]')?.dataset.position == '{position}' && {picture} && {READY} && {IN_VIEW}")
+
+
+def check_nothing_stays(browser: Browser, first: str, second: str) -> None:
+    seen = browser.evaluate(f"{choose(second)} {SEEN}")
+    check(seen == [], f"of the trace before one sees {seen}")
+    browser.wait_until(is_at(second, COMPUTES))
+    stale = [url for url in browser.requests if f"/{second}/" in url and (DRAWS[1] in url or "/images/" in url)]
+    check(not stale, f"the other trace is asked for {stale}")
+
+
+@case
+def a_switch_of_the_trace_leaves_nothing_of_the_one_before(context: Context) -> None:
+    """Nor does Back, nor a switch back at once. Nobody waits any more for replays and thumbnails of a view that was left."""
+    for name in ("depth", "compute"):
+        record(context, [context.app(name)], f"{name}.lapilli")
+    replays, thumbnails = Gate(context, "replay"), Gate(context, "image", "--at")
+    with Server(context, "depth.lapilli", "compute.lapilli", folder=replays.folder) as server, Browser(context) as browser:
+        first, second = (path.rpartition("/")[2] for path in server.captures())
+
+        def work() -> set[tuple[str, str]]:
+            return {found.groups() for one in server.work() if (found := re.match(r"/v1/captures/(\w+)/(framebuffer|screenshots|images)", one["path"]))}
+
+        browser.open(server.url)
+        browser.wait_until("document.querySelector('#state').dataset.at")
+        browser.evaluate(f"location.hash = '#/{first}/commands/{DRAWS[1]}?target=depth'")
+        until(lambda: work() == {(first, "framebuffer")}, "a picture")
+        browser.click("#film-pictures")
+        until(lambda: work() == {(first, "framebuffer"), (first, "screenshots")}, "pictures of frames")
+        browser.click("#tabs [data-type=VkImage]")
+        until(lambda: work() == {(first, "images")}, "thumbnails alone")
+        browser.click("#tabs [data-view=shaders]")
+        until(lambda: not work(), "an end of the thumbnails")
+        browser.evaluate("history.go(-2)")
+        until(lambda: work() == {(first, "framebuffer")}, "the picture again")
+        browser.evaluate(choose(second))
+        until(lambda: work() == {(second, "framebuffer")}, "a picture of the other trace alone")
+        replays.open()
+        thumbnails.open()
+        browser.wait_until(is_at(second, COMPUTES))
+        browser.evaluate("history.back()")
+        browser.wait_until(is_at(first, DRAWS[1], "depth"))
+        browser.click("#state-hold")
+        browser.key("/")
+        browser.type("Draw")
+        browser.wait_until("document.querySelectorAll('#search-list [data-result]').length > 0")
+        browser.evaluate("location.hash += '&object=VkDevice:1'")
+        browser.wait_until("document.querySelector('#drawer-view').dataset.object")
+        check_nothing_stays(browser, first, second)
+        browser.evaluate("history.back()")
+        browser.wait_until(is_at(first, DRAWS[1], "depth"))
+        browser.evaluate("history.forward()")
+        browser.wait_until(is_at(second, COMPUTES))
+        for quick in (choose(first) + choose(second) + choose(first), choose(second), choose(first)):
+            browser.evaluate(quick)
+        browser.wait_until(is_at(first, DRAWS[0], "color0"))
+        until(lambda: not work(), "an end of all work")
+        check(browser.evaluate(is_at(first, DRAWS[0], "color0")), "an answer about the other trace came later")
+        browser.check_quiet(server.origin)
+
+
+@case
+def wrong_addresses_and_a_server_that_ends_are_told(context: Context) -> None:
+    for name in ("depth", "compute"):
+        record(context, [context.app(name)], f"{name}.lapilli")
+    with Server(context, "depth.lapilli", "compute.lapilli") as server, Browser(context) as browser:
+        first, second = (path.rpartition("/")[2] for path in server.captures())
+        browser.open(server.url + "#/none/commands/1")
+        browser.wait_until(is_at(first, DRAWS[0], "color0"))
+        for below, right, sentence in (("", f"commands/{DRAWS[0]}", "There is no trace none: this is depth.lapilli."),
+                                       ("frames", f"commands/{DRAWS[0]}", "There is no view frames: these are the commands."),
+                                       ("commands/abc", f"commands/{DRAWS[0]}", f"There is no command abc: this is {DRAWS[0]}."),
+                                       ("commands/43.9.9.9", "commands/43.1", "There is no command 43.9.9.9: this is 43.1."),
+                                       ("commands/43.1.1.99?show=draws", f"commands/{DRAWS[1]}?show=draws", f"There is no command 43.1.1.99: this is {DRAWS[1]}."),
+                                       ("commands/99.1", "commands/45", "There is no command 99.1: this is 45."),
+                                       (f"commands/{DRAWS[0]}?target=stencil", f"commands/{DRAWS[0]}?target=color0", "There is no target stencil: this is color0.")):
+            if below:
+                browser.evaluate(f"location.hash = '#/{first}/{below}'")
+            browser.wait_until(f"location.hash == '#/{first}/{right}' && document.querySelector('#said').textContent == '{sentence}' && !document.querySelector('#said').hidden && {READY}")
+        browser.key("n")  # the next command may have the target
+        browser.wait_until(f"location.hash == '#/{first}/commands/1.1.1.30?target=stencil' && document.querySelector('#said').hidden && {READY}")
+        browser.evaluate(f"location.hash = '#/{first}/objects/VkDevice:1?at={DRAWS[1]}'")
+        browser.wait_until(f"document.querySelector('#object-view [data-at]') && {READY}")
+        browser.evaluate(f"location.hash = '#/{first}/commands/{DRAWS[1]}'")
+        browser.wait_until(is_at(first, DRAWS[1], "color0"))
+        browser.evaluate("location.hash = '#/none/commands/1'")
+        browser.wait_until("document.documentElement.dataset.state == 'failed'")
+        browser.evaluate(choose(first))
+        browser.wait_until(f"{is_at(first, DRAWS[0], 'color0')} && document.querySelector('#gate').hidden")
+        network = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        browser.send("Network.emulateNetworkConditions", offline=True, **network)
+        browser.evaluate(f"location.hash = '#/{first}/commands/{DRAWS[1]}'")
+        browser.wait_until("!document.querySelector('#gate').hidden && document.querySelector('#gate button').textContent == 'try again'")
+        browser.send("Network.emulateNetworkConditions", offline=False, **network)
+        browser.click("#gate button")
+        browser.wait_until(f"{is_at(first, DRAWS[1], 'color0')} && document.querySelector('#gate').hidden")
+        complaints = [text for text in browser.complaints if not re.search(r"status of 404|ERR_INTERNET_DISCONNECTED", text)]
+        check(not complaints, f"the page complains: {complaints[:10]}")
+
+
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     named = {program.name: program for program in programs(context)}
     shown = {f"shows/{name}": page_shows(named[name], text) for name, text in (("vkcube", "Draw"), ("modern", "quarter"))}
-    return shown | {run.__name__.replace("_", "-"): run for run in (code_is_found, contents_are_compared, pushed_descriptors_are_shown_as_those_of_sets)}
+    return shown | CASES | {run.__name__.replace("_", "-"): run for run in (code_is_found, contents_are_compared, pushed_descriptors_are_shown_as_those_of_sets)}
