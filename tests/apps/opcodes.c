@@ -4,6 +4,7 @@
  * of one value (VK_EXT_shader_replicated_composites); --untyped: pointers without a type that read words as floats
  * (VK_KHR_shader_untyped_pointers); --matrix: products of cooperative matrices (VK_KHR_cooperative_matrix), of each
  * shape and type of those that the device lists and this program knows, bfloat16 and 8-bit floats among them.
+ * --unknown: with --replicated, also a capability and an instruction that there are none of, for the null driver.
  */
 #include "common/canvas.h"
 
@@ -55,6 +56,7 @@ enum op {
     OP_MATRIX_MUL_ADD = 4459,
     OP_CONSTANT_REPLICATE = 4461,
     OP_CONSTRUCT_REPLICATE = 4463,
+    OP_UNKNOWN = 65000,
 };
 
 enum capability {
@@ -69,6 +71,7 @@ enum capability {
     CAP_MEMORY_MODEL = 5345,
     CAP_MATRIX = 6022,
     CAP_REPLICATED = 6024,
+    CAP_UNKNOWN = 65001,
 };
 
 enum { STORAGE_BUFFER = 12, INPUT = 1 };
@@ -233,7 +236,7 @@ static uint32_t constant(struct shader *s, uint32_t value)
 
 struct state {
     struct app app;
-    bool replicated, untyped, matrix;
+    bool replicated, untyped, matrix, unknown;
     struct app_buffer in, out;
 };
 
@@ -294,9 +297,9 @@ static uint32_t plus_seven(uint32_t word)
 
 static void run_replicated(struct state *state)
 {
-    static const enum capability capabilities[] = {CAP_REPLICATED};
+    static const enum capability capabilities[] = {CAP_REPLICATED, CAP_UNKNOWN};
     static const char *const extensions[] = {"SPV_EXT_replicated_composites"};
-    const struct head head = {capabilities, 1, extensions, 1, 1, false, false};
+    const struct head head = {capabilities, state->unknown ? 2 : 1, extensions, 1, 1, false, false};
     static struct shader s;
     struct code *c = &s.code;
     uint32_t four, seven, sevens, number, in, word, words, sums, sum, out;
@@ -310,6 +313,8 @@ static void run_replicated(struct state *state)
     in = word_of(&s, s.in, number);
     OP(c, OP_LOAD, s.uint, word, in);
     OP(c, OP_CONSTRUCT_REPLICATE, four, words, word);
+    if (state->unknown)
+        OP(c, OP_UNKNOWN, four, id(c), words, 0xffffffff);
     OP(c, OP_I_ADD, four, sums, words, sevens);
     OP(c, OP_COMPOSITE_EXTRACT, s.uint, sum, sums, 3);
     out = word_of(&s, s.out, number);
@@ -738,6 +743,7 @@ int main(int argc, char **argv)
     static const struct app_option options[] = {{"--replicated", "composites of one value", &state.replicated, NULL},
                                                 {"--untyped", "pointers without a type", &state.untyped, NULL},
                                                 {"--matrix", "cooperative matrices", &state.matrix, NULL},
+                                                {"--unknown", "numbers of nothing", &state.unknown, NULL},
                                                 {NULL, NULL, NULL, NULL}};
     static const struct app_program program = {
         .name = "opcodes", .what = "instructions that are newer than compilers", .options = options};

@@ -167,6 +167,31 @@ def glsl_compiles(context: Context) -> None:
 
 
 @case
+def code_that_is_newer_than_the_library_is_shown(context: Context) -> None:
+    """What the library does not know as words, each instruction in a line."""
+    context, command = prepare_on(context, Program("opcodes", [context.app("opcodes"), "--replicated", "--unknown"], False), "null")
+    context.capture(command)
+    row = json.loads(shaders(context, "--json", "out.lapilli").out)["shaders"][0]
+    shaders(context, "-o", "it.spv", "out.lapilli", row["hash"])
+    code = memoryview((context.folder / "it.spv").read_bytes()).cast("I").tolist()
+    instructions, at = [], 5
+    while at < len(code):
+        instructions.append(code[at:at + (code[at] >> 16)])
+        at += code[at] >> 16
+    text = shaders(context, "out.lapilli", row["hash"]).out
+    lines = [line.strip() for line in text.splitlines() if line and not line.startswith(";")]
+    check(len(lines) == len(instructions), text)
+    words = [(line.split(), one) for line, one in zip(lines, instructions) if line.endswith("; words")]
+    check(all(line[1:-2] == [str(word) for word in one[1:]] for line, one in words), f"{words}")
+    check({(line[0], *line[1:-2]) for line, _ in words} >= {("OpCapability", "65001"), ("Op65000", *map(str, next(one[1:] for one in instructions if one[0] & 0xffff == 65000)))}, text)
+    check("OpMemoryModel Logical GLSL450" in lines and any(re.fullmatch(r"OpStore %\d+ %\d+", line) for line in lines), text)
+    head = re.search(r"^; SPIRV-Tools v\S+ in this build of Lapilli does not know (.*)\.\n; (\d+) instructions stand as words", text, re.M)
+    check(head is not None and {"capability 65001", "opcode 65000"} <= set(head[1].split(", ")) and int(head[2]) == len(words), text)
+    said = shaders(context, "--glsl", "out.lapilli", row["hash"], expect=1).err
+    check(f"does not know {head[1]}, so it can't check the code for SPIRV-Cross. Without --glsl its SPIR-V is shown" in said, said)
+
+
+@case
 def a_position_and_a_pipeline_choose(context: Context) -> None:
     """Objects that live there, by lapilli state; what a pipeline uses."""
     context.run([context.app("modern")], context.layer_env())

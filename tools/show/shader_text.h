@@ -14,7 +14,8 @@
 /* *out: the text, from malloc, with lines that end. LAP_ERROR_UNSUPPORTED, with the library's sentence: it has none. */
 typedef enum lap_status (*lap_shader_text_fn)(const uint32_t *words, size_t bytes, char **out);
 
-/* SPIR-V as spirv-dis prints it; GLSL for Vulkan, entry point by entry point. NULL: this build lacks the library. */
+/* SPIR-V as spirv-dis prints it, with words for what the library does not know, which comments in front of it name;
+ * GLSL for Vulkan, entry point by entry point. NULL: this build lacks the library. */
 extern const lap_shader_text_fn lap_shader_spirv, lap_shader_glsl;
 
 #endif
