@@ -8,7 +8,7 @@
 
 #define LEVELS_MOST 2000u
 #define BLANKS      " \t\r\n"
-#define NAMES_MOST  250u /* bytes at the beginning of an object, of which short members are shown again in each part */
+#define NAMES_MOST  250u /* bytes at the beginning of an object: short members there are shown again in each part */
 
 /* ---- compact ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_page: JSON for an assistant, who reads all of it: without members that say nothing, and in parts, of which each
+ * json_page: JSON for an assistant, who reads all of it: without members that say nothing, and in parts; each
  * is JSON again. It works on text, so numbers stay as they are written. The text was printed by our own verbs. No
  * shared state.
  */
