@@ -22,7 +22,7 @@ MEMORY = re.compile("lapilliBind|vkBind(Buffer|Image)Memory")
 USING = re.compile("vk(Queue|Acquire|WaitFor|WaitSem|ResetFences|ResetQueryPool|SignalSem|SetEvent|ResetEvent|CopyImageToImage|Transition|ReleaseSwap|Convert|WriteSampler|WriteResource"
                    "|Get(FenceStatus|EventStatus|SemaphoreCounter|QueryPoolResults|DescriptorEXT|BufferDeviceAddress|AccelerationStructureDeviceAddress))"
                    "|lapilli(Update|WriteTexels|ExportSync|ImportSync|SeenSync)")
-CONTENTS = ("VkImage", "VkBuffer", "VkQueryPool", "VkEvent", "VkImageView", "VkBufferView", "VkFramebuffer", "VkAccelerationStructureKHR", "VkAccelerationStructureNV", "VkMicromapEXT", "VkDeviceMemory", "VkVideoSessionKHR",
+CONTENTS = ("VkImage", "VkBuffer", "VkQueryPool", "VkEvent", "VkImageView", "VkBufferView", "VkFramebuffer", "VkAccelerationStructureKHR", "VkAccelerationStructureNV", "VkMicromapEXT", "VkDeviceMemory", "VkVideoSessionKHR", "VkOpticalFlowSessionNV",
             "VkVideoSessionParametersKHR", "VkIndirectExecutionSetEXT", "VkIndirectCommandsLayoutEXT", "VkIndirectCommandsLayoutNV")
 MADE_OF = {"VkImage": ("VkDeviceMemory",), "VkBuffer": ("VkDeviceMemory",), "VkImageView": ("VkImage",), "VkBufferView": ("VkBuffer",), "VkFramebuffer": ("VkImageView",), "VkVideoSessionParametersKHR": ("VkVideoSessionKHR",),
            **dict.fromkeys(("VkAccelerationStructureKHR", "VkMicromapEXT"), ("VkBuffer",))}
