@@ -61,7 +61,7 @@ static bool compact_string(struct compact *c)
 static bool compact_word(struct compact *c, bool *empty)
 {
     const char *text = c->read;
-    size_t bytes = strcspn(text, ",]}" BLANKS);
+    size_t bytes = strspn(text, "+-.0123456789Eabcdefghijklmnopqrstuvwxyz");
 
     *empty = (bytes == 4 && memcmp(text, "null", 4) == 0) ||
              (strspn(text, "-0.") > 0 && strchr("eE,]} \t\r\n", text[strspn(text, "-0.")]));
@@ -269,7 +269,7 @@ static void put_value(struct page *page, const char *text, const char *end)
         page->told = true;
     } else if (*text == '"') {
         put_part_of_string(page, text, end);
-    } else {
+    } else if (cut) {
         put_container(page, text);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_page: JSON for an assistant, who reads all of it: without members that say nothing, and in parts; each
- * is JSON again. It works on text, so numbers stay as they are written. The text was printed by our own verbs. No
+ * json_page: JSON for an assistant, who reads all of it: without members that say nothing, and in parts that are JSON
+ * again. It works on text, so numbers stay as they are written. The text was printed by our own verbs. No
  * shared state.
  */
 #ifndef LAP_TOOLS_SHOW_JSON_PAGE_H
