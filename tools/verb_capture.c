@@ -73,6 +73,7 @@ static const char help[] =
     "      --write-watch HOW    auto (default), pagemap, mprotect or compare: how to find host writes\n"
     "      --backing HOW        auto (default), host or off: whose pages back host-visible memory\n"
     "      --log LEVEL          error, warning (default), info or debug\n"
+    "      --must-record        exit with 3 if nothing was recorded, or less than was asked for, and say why\n"
     "  -q, --quiet              do not name the traces at the end\n"
     "      --help               this text\n"
     "\n"
@@ -80,13 +81,14 @@ static const char help[] =
     "process ended. Traces of processes that outlive PROGRAM are left alone (lapilli repair finishes them).\n"
     "\n"
     "The exit status is that of the program, 128 + n when signal n ended it, 127 when it could not be started;\n"
-    "2 when the options are wrong or the trace could not be written where it should be.\n";
+    "2 when the options are wrong or the trace could not be written where it should be. With --must-record: 3 when\n"
+    "nothing was recorded, or the recording failed or was cut short, whatever the program's status.\n";
 
 struct options {
     const char *output, *screenshots, *screenshot_dir, *compression, *memory_types, *write_watch, *backing, *log;
     const char *verify; /* NULL: off */
     const char *frames, *submits, *seconds, *trigger, *trigger_frames, *keep_last;
-    bool keep_bytes, quiet, no_wait, exit_after;
+    bool keep_bytes, quiet, no_wait, exit_after, must_record;
     const char *control, *token_file;
     char **argv;
 };
@@ -251,6 +253,7 @@ static int parse(int argc, char **argv, struct options *options)
         LAP_TEXT("trigger", &options->trigger),
         LAP_TEXT("trigger-frames", &options->trigger_frames),
         LAP_FLAG("exit-after", &options->exit_after),
+        LAP_FLAG("must-record", &options->must_record),
         LAP_TEXT("keep-last", &options->keep_last),
         {"quiet", &options->quiet, .sets = true, .letter = 'q'},
         LAP_COMMAND(&options->argv)};
@@ -354,8 +357,10 @@ static int run(struct options *options, const char *pattern, const char *report,
     lap_control_server_end(&commanded);
     if (launched.error)
         fprintf(stderr, PROGRAM ": %s can't be started: %s\n", options->argv[0], strerror(launched.error));
-    else if (report)
-        lap_finish_recording(PROGRAM, report, options->argv, &launched, options->quiet);
+    else if (!(report &&
+               lap_finish_recording(PROGRAM, report, options->argv, &launched, options->quiet, options->must_record)) &&
+             options->must_record)
+        return LAP_TOOL_NO_TRACE;
     return launched.status;
 }
 

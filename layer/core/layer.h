@@ -214,6 +214,8 @@ bool layer_recording_connect(void);
 bool layer_recording_open(void);
 /* Under that lock: deletes that file. */
 void layer_recording_discard(void);
+/* A part that was asked for is not recorded: tells the launcher. */
+void layer_recording_failed(void);
 /* Under that lock: the state is written. If the process is killed, a reader finds the state, the packets finished after
  * it, and the calls in flight. */
 void layer_recording_note_calls(void);

@@ -63,6 +63,8 @@ static struct {
     uint64_t waited_ms;
 } next = {.connection = {.fd = -1}};
 
+static atomic_bool stream_begun; /* and its end was not reported */
+
 static atomic_uintptr_t ended_by; /* the thread that has ended the recording, since the process ends; 0: none */
 
 /* Reports a call of the exiting thread after the end. The exit may cut off those of others anywhere. */
@@ -367,7 +369,8 @@ void layer_recording_forked(void)
         atomic_store(&layer.next_index[type], 0);
 }
 
-/* how: "", "!" for a trace that does not exist, or "@" for the address of a streamed trace. */
+/* how: "", "!" for a trace that can't be made, or of a streamed trace "@" once a process, ">" when it begins, and "<"
+ * when it has come to its end. */
 static void report(const char *how, const char *path)
 {
     char line[4400];
@@ -496,6 +499,8 @@ static struct lap_writer *create_stream(struct lap_writer_options *options)
     if (reported != getpid())
         report("@", address);
     reported = getpid();
+    report(">", address);
+    atomic_store(&stream_begun, true);
     free(atomic_exchange(&unused_path, address));
     return writer;
 }
@@ -611,6 +616,17 @@ bool layer_recording_write_kept(bool second)
     return layer_keeper_write(&sink, second);
 }
 
+static void report_end(struct lap_writer *writer)
+{
+    if (lap_writer_is_whole(writer) && atomic_exchange(&stream_begun, false))
+        report("<", layer.options.file);
+}
+
+void layer_recording_failed(void)
+{
+    report("!", layer.options.file);
+}
+
 /* Deletes a file that was never used. */
 static void delete_unused(struct lap_writer *writer)
 {
@@ -643,6 +659,7 @@ void layer_recording_close(uint64_t *out_frames, uint64_t *out_bytes, struct lap
     if (!writer)
         return;
     lap_writer_end(writer); /* until the file has its end, calls are noted */
+    report_end(writer);
     layer_notes_leave(writer);
     *out_frames = lap_writer_frames(writer);
     *out_bytes = lap_writer_bytes(writer);
@@ -701,6 +718,7 @@ bool layer_recording_end(const char *why)
     if (!writer || lap_writer_stopped(writer))
         return false;
     lap_writer_end(writer);
+    report_end(writer);
     delete_unused(writer);
     lap_writer_settle(writer);
     lap_log(&layer.log, LAP_LOG_INFO, "%s", why);
@@ -725,6 +743,7 @@ static void end_recording(void *unused)
     if (!layer.options.parts.on)
         layer_control_end();
     lap_writer_finish(writer);
+    report_end(writer);
     path = atomic_exchange(&unused_path, NULL);
     if (path && layer.options.streamed)
         lap_writer_forget(writer);

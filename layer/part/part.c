@@ -332,6 +332,8 @@ static bool try_to_begin(void)
         lap_log(&layer.log, LAP_LOG_ERROR,
                 "nothing is recorded: submitted work has waited for the program for %u frames", MOST_POSTPONED);
     parts.refused = begun == REFUSED || parts.postponed >= MOST_POSTPONED;
+    if (begun != BEGUN && (begun == REFUSED || parts.postponed == MOST_POSTPONED) && !atomic_load(&layer.writer))
+        layer_recording_failed();
     return begun == BEGUN;
 }
 

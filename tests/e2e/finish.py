@@ -322,6 +322,26 @@ def outputs_that_can_not_be_made_are_refused_before_the_program_starts(context: 
 
 
 @case
+def must_record_says_by_the_status_whether_all_was_recorded(context: Context) -> None:
+    """The program has run all the same, and its own status counts where all was."""
+    app = context.app("compute")
+
+    def run(script: str, *options: str, expect: int, says: str = "", output: str = "out.lapilli", env: dict[str, str] | None = None) -> None:
+        done = context.run([context.program("lapilli"), "capture", "--must-record", *options, "-o", output, "--", "sh", "-c", script], env, expect=expect)
+        check("ran" in done.out and says in done.err, done.text)
+        check(done.err.count("lapilli-capture: not all was recorded: ") + done.err.count("there is no trace: ") == (expect == 3), done.err)
+
+    run(f"{app}; echo ran; exit 7", expect=7)
+    run("echo ran", expect=3, says="started no process that used Vulkan with the layer")
+    run(f"{app}; echo ran", expect=3, says="there is no trace", env={"VK_DRIVER_FILES": "/dev/null", "VK_ICD_FILENAMES": "/dev/null"})
+    run(f"{app}; echo ran", "--frames", "1000", expect=3, says="ended before a part began")
+    run(f"prlimit --fsize=71680 {app}; echo ran", "--quiet", expect=3, says="out-2.lapilli is incomplete: ")
+    (context.folder / "gone").mkdir()
+    run(f"mv gone moved; {app}; echo ran", output="gone/%e.lapilli", expect=3, says="could not be recorded")
+    run(f"{app}; echo ran", "--no-wait", output="unix:none", expect=3, says="could not be recorded")
+
+
+@case
 def temporary_files_of_killed_launchers_go(context: Context) -> None:
     """When the next launcher comes. That of one that lives stays, and without a folder for it the program runs, too."""
     def reports() -> list[Path]:

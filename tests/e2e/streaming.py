@@ -185,6 +185,24 @@ def programs_outlive_their_receivers(context: Context) -> None:
 
 
 @case
+def must_record_asks_whether_the_receiver_has_all(context: Context) -> None:
+    receiver = Receiver(context)
+    context.run(capturing(context, UNIX, *app(context, *TRIANGLE), options=("--must-record",)))
+    context.run(capturing(context, UNIX, *app(context, "parts"), options=("--must-record", "--frames", "2,5")))
+    receiver.end()
+    for end in ("program", "receiver"):
+        receiver = Receiver(context)
+        process = start(context, capturing(context, UNIX, *endless(context), options=("--must-record",)))
+        if end == "receiver":
+            receiver.end(4)
+        os.kill(child_of(process), signal.SIGTERM)
+        done = finish(process)
+        check(done.status == 3 and "not all was recorded: the receiver has not got all of a trace" in done.err, done.text)
+        if end == "program":
+            receiver.end(4)
+
+
+@case
 def what_a_killed_program_has_streamed_plays(context: Context) -> None:
     for number in (signal.SIGKILL, signal.SIGSEGV):
         for address in (UNIX, TCP):

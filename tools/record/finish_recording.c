@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@
 
 #define FAILED_MARK '!' /* in front of a path: the recording failed (layer/core/recording.c) */
 #define STREAM_MARK '@' /* in front of an address: a receiver writes the trace */
+#define BEGUN_MARK  '>' /* the same: of each trace, when it begins */
+#define ENDED_MARK  '<' /* and when its receiver has all of it */
 #define STEP_NS     INT64_C(50000000)
 #define MOST_STEPS  20u /* for all traces: processes that ended with the program may take a moment longer */
 
@@ -28,7 +31,20 @@ struct traces {
     size_t streamed; /* traces that receivers write */
     bool any;        /* a process used Vulkan */
     bool failed;     /* it could not be recorded, and has reported that */
+    size_t open;     /* streamed traces without an end */
+    char lack[512];  /* what was not recorded, the first of it; "": nothing is known */
 };
+
+static void note_lack(struct traces *traces, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void note_lack(struct traces *traces, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (!traces->lack[0])
+        (void)vsnprintf(traces->lack, sizeof traces->lack, format, arguments);
+    va_end(arguments);
+}
 
 /* Successive recordings may reuse a name: the file is that of the later one. */
 static void forget_earlier(struct traces *traces, const char *line)
@@ -51,8 +67,10 @@ static bool add_line(struct traces *traces, char *line)
     traces->any = true;
     traces->failed |= *line == FAILED_MARK;
     traces->streamed += *line == STREAM_MARK;
+    traces->open += *line == BEGUN_MARK;
+    traces->open -= *line == ENDED_MARK;
     forget_earlier(traces, line);
-    if (*line == FAILED_MARK || *line == STREAM_MARK ||
+    if (strchr((const char[]){FAILED_MARK, STREAM_MARK, BEGUN_MARK, ENDED_MARK, 0}, *line) ||
         (access(line, F_OK) != 0 && errno == ENOENT)) { /* no instance: the trace is gone */
         free(line);
         return true;
@@ -116,6 +134,8 @@ static void finish_all(const char *program, struct traces *traces, const struct 
             job.options.process = 0;
         if (report.result.outcome != LAP_FINISH_RECORDING && report.result.outcome != LAP_FINISH_NOTHING)
             continue;
+        note_lack(traces, "%s %s", job.path,
+                  report.result.outcome == LAP_FINISH_NOTHING ? "had just begun" : "is still being recorded");
         if (!quiet && report.result.outcome == LAP_FINISH_NOTHING)
             fprintf(stderr, "%s: %s is deleted: its process had just begun it when it ended\n", program, job.path);
         else if (!quiet)
@@ -158,16 +178,8 @@ static void say_checks(const struct lap_reader_summary *summary)
     }
 }
 
-static void name_trace(const char *program, const char *path)
+static void name_trace(const char *program, const char *path, const struct lap_reader_summary *summary)
 {
-    const struct lap_reader_summary *summary;
-    struct lap_reader *reader;
-
-    if (lap_reader_open(path, NULL, &reader) != LAP_OK) {
-        fprintf(stderr, "%s: %s can't be read back: %s\n", program, path, lap_error_message());
-        return;
-    }
-    summary = lap_reader_summary(reader);
     fprintf(stderr, "%s: %s: %" PRIu64 " frame%s, ", program, path, summary->frames, summary->frames == 1 ? "" : "s");
     if (summary->file_bytes < 1024 * 1024)
         fprintf(stderr, "%.1f KiB", (double)summary->file_bytes / 1024);
@@ -179,6 +191,24 @@ static void name_trace(const char *program, const char *path)
         fprintf(stderr, ", incomplete: %s\n", summary->stopped ? summary->stopped : "no end");
     else
         fprintf(stderr, "%s%s\n", summary->ended ? "; " : "", summary->ended ? summary->ended : "");
+}
+
+static void look_at_trace(const char *program, struct traces *traces, const char *path, bool quiet)
+{
+    const struct lap_reader_summary *summary;
+    struct lap_reader *reader;
+
+    if (lap_reader_open(path, NULL, &reader) != LAP_OK) {
+        note_lack(traces, "%s can't be read back: %s", path, lap_error_message());
+        if (!quiet)
+            fprintf(stderr, "%s: %s can't be read back: %s\n", program, path, lap_error_message());
+        return;
+    }
+    summary = lap_reader_summary(reader);
+    if (!summary->complete)
+        note_lack(traces, "%s is incomplete: %s", path, summary->stopped ? summary->stopped : "no end");
+    if (!quiet)
+        name_trace(program, path, summary);
     lap_reader_close(&reader);
 }
 
@@ -201,34 +231,44 @@ static bool has_parts(void)
     return false;
 }
 
-void lap_finish_recording(const char *program, const char *report, char *const argv[],
-                          const struct lap_launched *launched, bool quiet)
+static void say_nothing(const char *program, const struct traces *traces, char *const argv[])
+{
+    fprintf(stderr, "%s: there is no trace: ", program);
+    print_command(argv);
+    if (has_parts())
+        fprintf(stderr, " used no Vulkan with the layer, or ended before a part began that was asked for\n");
+    else if (!traces->any && getenv("LAPILLI_FILE") && lap_address_is(getenv("LAPILLI_FILE")))
+        fprintf(stderr, " used no Vulkan with the layer, or ended before there was a receiver\n");
+    else
+        fprintf(stderr, traces->any ? " tried to use Vulkan, but got no instance\n"
+                                    : " started no process that used Vulkan with the layer\n");
+}
+
+bool lap_finish_recording(const char *program, const char *report, char *const argv[],
+                          const struct lap_launched *launched, bool quiet, bool must_record)
 {
     struct traces traces = {.paths = NULL};
 
     read_report(&traces, report);
     finish_all(program, &traces, launched, quiet);
     for (size_t i = 0; i < traces.count; i++) {
-        if (!quiet && traces.paths[i])
-            name_trace(program, traces.paths[i]);
+        if (traces.paths[i] && (!quiet || must_record))
+            look_at_trace(program, &traces, traces.paths[i], quiet);
         free(traces.paths[i]);
     }
     free(traces.paths);
     if (traces.streamed && !quiet)
         fprintf(stderr, "%s: %zu process%s streamed to the receiver at %s\n", program, traces.streamed,
                 traces.streamed == 1 ? "" : "es", getenv("LAPILLI_FILE"));
-    if (traces.count || traces.failed || traces.streamed)
-        return;
-    fprintf(stderr, "%s: there is no trace: ", program);
-    print_command(argv);
-    if (has_parts()) {
-        fprintf(stderr, " used no Vulkan with the layer, or ended before a part began that was asked for\n");
-        return;
+    if (!traces.count && !traces.failed && !traces.streamed) {
+        say_nothing(program, &traces, argv);
+        return false;
     }
-    if (!traces.any && getenv("LAPILLI_FILE") && lap_address_is(getenv("LAPILLI_FILE"))) {
-        fprintf(stderr, " used no Vulkan with the layer, or ended before there was a receiver\n");
-        return;
-    }
-    fprintf(stderr, traces.any ? " tried to use Vulkan, but got no instance\n"
-                               : " started no process that used Vulkan with the layer\n");
+    if (traces.failed)
+        note_lack(&traces, "a process, or a part of its run, could not be recorded (the log says why)");
+    if (traces.open)
+        note_lack(&traces, "the receiver has not got all of a trace");
+    if (must_record && traces.lack[0])
+        fprintf(stderr, "%s: not all was recorded: %s\n", program, traces.lack);
+    return !traces.lack[0];
 }

@@ -163,7 +163,11 @@ static void finish(struct lap_writer *writer)
             pthread_mutex_unlock(&stream->mutex);
     if (listed)
         pthread_mutex_unlock(&writer->list_mutex);
-    if (status == LAP_OK && lap_output_confirm(&writer->output) != LAP_OK)
+    if (status != LAP_OK)
+        return;
+    if (lap_output_confirm(&writer->output) == LAP_OK)
+        atomic_store(&writer->whole, true);
+    else
         lap_log(writer->log, LAP_LOG_WARNING, "%s", lap_error_message());
 }
 
@@ -266,6 +270,11 @@ void lap_writer_fail(struct lap_writer *writer, enum lap_status status)
 bool lap_writer_stopped(const struct lap_writer *writer)
 {
     return atomic_load_explicit(&writer->stopped, memory_order_acquire);
+}
+
+bool lap_writer_is_whole(const struct lap_writer *writer)
+{
+    return atomic_load(&writer->whole);
 }
 
 uint64_t lap_writer_full_epoch(struct lap_writer *writer, uint64_t clock)

@@ -90,6 +90,9 @@ void lap_writer_abandon(struct lap_writer *writer);
 void lap_writer_stop(struct lap_writer *writer, const char *reason);
 bool lap_writer_stopped(const struct lap_writer *writer);
 
+/* Whether the trace has come to an orderly end; a streamed one, at its receiver. */
+bool lap_writer_is_whole(const struct lap_writer *writer);
+
 /* A new stream, owned by the writer; used by one thread at a time. NULL when stopped or out of memory. */
 struct lap_stream *lap_writer_stream(struct lap_writer *writer, uint64_t thread_id);
 

@@ -37,6 +37,7 @@ struct lap_writer {
     _Alignas(LAP_CACHE_LINE) _Atomic uint64_t epoch; /* in full, at most some 2^20 behind the clock */
     _Atomic bool stopped;
     _Atomic bool said; /* the reason was logged */
+    _Atomic bool whole;
     _Alignas(LAP_CACHE_LINE) _Atomic uint64_t counters[LAP_COUNTER_COUNT];
 
     size_t seal_bytes;
