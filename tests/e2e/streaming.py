@@ -212,6 +212,12 @@ def what_a_killed_program_has_streamed_plays(context: Context) -> None:
             check(finish(process).status == 128 + number, "another exit status")
             [told] = receiver.wait(4)
             check_cut_off(context, told, "the connection ended before the trace did", 30)
+    receiver = Receiver(context, UNIX, "--once")
+    process = start(context, capturing(context, UNIX, *endless(context)), {"LAPILLI_QUEUE": "0"}, frames=60)
+    os.kill(child_of(process), signal.SIGKILL)
+    finish(process)
+    [told] = receiver.wait(4)
+    check(told["frames"] >= 60, f"without a queue, frames that had ended were not sent: {told}")
 
 
 def by_hand(receiver: Receiver, trace: bytes) -> None:
