@@ -245,6 +245,21 @@ static enum lap_status take_after(const struct row *row, const char *value, stru
     return status == LAP_OK ? status : lap_fail_context(status, "%s", row->name);
 }
 
+/* #PACKET, or the packet's ticket, which is one more. */
+static enum lap_status take_stop_at(const struct row *row, const char *value, struct replay_options *out)
+{
+    struct position position;
+
+    if (*value != '#' && store_frame(row, value, out) == LAP_OK)
+        return LAP_OK;
+    if (*value != '#' || position_parse(value, &position) != LAP_OK || position.count != 1 ||
+        position.numbers[0] == UINT64_MAX)
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s wants #PACKET, or a ticket from 1 on, as lapilli print has them",
+                        row->name);
+    out->stop_at = position.numbers[0] + 1;
+    return LAP_OK;
+}
+
 static enum lap_status take_skip(const struct row *row, const char *value, struct replay_options *out)
 {
     return edit_positions_parse(value, &out->experiments.skip);
@@ -351,7 +366,7 @@ static const struct row rows[] = {
      "picture",
      .take = store_flag, .asked = true, MEMBER(json)},
     {"--last-frame", "N", "stop after this frame", .take = store_frame, MEMBER(last_frame)},
-    {"--stop-at", "PACKET", "stop behind this packet, by its number (lapilli print)", .take = store_frame,
+    {"--stop-at", "PACKET", "stop behind this packet: #PACKET, or its ticket (lapilli print)", .take = take_stop_at,
      MEMBER(stop_at)},
     {"--read", "LIST", "with --stop-at: read what is in the objects of this list then (docs/cli.md)",
      .take = store_text, MEMBER(read_list)},

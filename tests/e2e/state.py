@@ -56,7 +56,7 @@ def lives_as_in_a_replay(program: Program, driver: str | None) -> Callable[[Cont
             info = context.info(file)
             ends = [(str(frame), ["--last-frame", str(frame)]) for frame in {info["frames"], (info["frames"] + 1) // 2} if frame]
             last = context.print_lines(file, "--no-blocks")[-1]["index"]
-            ends += [(f"#{number}", ["--stop-at", str(number + 1)]) for number in {last * i // STOPS for i in range(1, STOPS)}]
+            ends += [(f"#{number}", ["--stop-at", f"#{number}"]) for number in {last * i // STOPS for i in range(1, STOPS)}]
             for position, end in ends:
                 shown, truth = played(living(context, "--at", position, file)), replayed(context, file, *end)
                 check(shown == truth, f"{file} at {position}: only state has {sorted(shown - truth)}, only the replay {sorted(truth - shown)}")

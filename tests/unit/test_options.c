@@ -34,6 +34,11 @@ UNIT_TEST(what_is_read_needs_a_place_and_a_file)
     CHECK_EQ_INT(parse("--stop-at=7", "--blackhole", "f"), LAP_ERROR_ARGUMENT);
     CHECK_EQ_INT(parse("--stop-at=7", "f", NULL), LAP_OK);
     CHECK(options.stop_at == 7 && !options.read_list && !options.reading);
+    CHECK_EQ_INT(parse("--stop-at=#0", "f", NULL), LAP_OK);
+    CHECK_EQ_U64(options.stop_at, 1); /* the first packet's ticket */
+    CHECK_EQ_INT(parse("--stop-at=#", "f", NULL), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(parse("--stop-at=#7.1", "f", NULL), LAP_ERROR_ARGUMENT);
+    CHECK_EQ_INT(parse("--stop-at=#18446744073709551615", "f", NULL), LAP_ERROR_ARGUMENT);
 }
 
 UNIT_TEST(values_stand_behind_a_space_or_an_equals_sign)
