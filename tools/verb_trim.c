@@ -19,6 +19,7 @@
 
 #include "base/frames.h"
 #include "base/process/sandbox.h"
+#include "gen_decode.h"
 #include "gen_ids.h"
 #include "inspector/analysis/trace_pass.h"
 #include "inspector/position/find.h"
@@ -31,6 +32,7 @@
 #include "tools/common/tool.h"
 #include "tools/common/whole_file.h"
 #include "tools/trim_replay.h"
+#include "trace/format/info.h"
 #include "trace/read/reader.h"
 
 #define PROGRAM    "lapilli-trim"
@@ -137,6 +139,31 @@ static enum lap_status find_submits(const struct lap_reader *trace, struct searc
     return status;
 }
 
+static enum lap_status see_state(void *state, const struct trace_call *call)
+{
+    const struct gen_args_lapilliState *a = call->args;
+
+    if (!a->begins)
+        ((struct search *)state)->first = call->packet->ticket + 1;
+    return LAP_OK;
+}
+
+/* The state with which a part of a run begins is in its first frame, but not all of it need be needed. */
+static enum lap_status leave_out_state(const struct lap_reader *trace, struct search *search)
+{
+    static const uint16_t commands[] = {GEN_lapilliState, 0};
+    const struct trace_visitor visitor = {
+        .commands = commands, .information = true, .visit = see_state, .state = search};
+    enum lap_status status;
+
+    if (search->first > 1 || !lap_info_has(lap_reader_summary(trace)->info, "part"))
+        return LAP_OK;
+    status = trace_pass_run(trace, 1, &visitor, 1);
+    if (search->first > search->last)
+        search->first = 1;
+    return status;
+}
+
 static enum lap_status find_frames(const struct lap_reader *trace, struct search *search)
 {
     uint64_t frames = lap_reader_summary(trace)->frames, last = search->range.last;
@@ -147,7 +174,7 @@ static enum lap_status find_frames(const struct lap_reader *trace, struct search
     search->first = search->range.first > 1 ? lap_reader_frame_end(trace, search->range.first - 2) + 1 : 1;
     search->last = lap_reader_frame_end(trace, last - 1);
     search->first_frame = search->range.first - 1;
-    return LAP_OK;
+    return leave_out_state(trace, search);
 }
 
 static enum lap_status find_draw(const struct lap_reader *trace, const struct position *position, struct search *search)

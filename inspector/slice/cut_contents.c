@@ -290,7 +290,7 @@ static void set_states_on(struct work *w, uint64_t queue)
 {
     const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                             .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    const struct contents *list = slice_contents(w->slice);
+    const struct contents *list = slice_contents(w->slice), *laid = slice_laid(w->slice);
     const uint64_t device = slice_parent_of(w->slice, GEN_HANDLE_VkQueue, queue, GEN_HANDLE_VkDevice);
     const VkCommandPool pool = gen_VkCommandPool(w->next_pool);
     const VkCommandBuffer commands = gen_VkCommandBuffer(w->next_commands);
@@ -308,6 +308,8 @@ static void set_states_on(struct work *w, uint64_t queue)
             set_queries(w, &list->at[i], i);
         i = is_here && list->at[i].kind == CONTENT_IMAGE ? set_image(w, list, i) : i + 1;
     }
+    for (size_t i = 0; i < laid->count && w->status == LAP_OK;)
+        i = laid->at[i].queue == queue && slice_takes_layout(w->slice, i) ? set_image(w, laid, i) : i + 1;
     gen_encode_vkEndCommandBuffer(command(w, GEN_vkEndCommandBuffer));
     create_commands(w, gen_VkDevice(device), pool, commands, slice_queue_family(w->slice, queue));
     write_block(w, commands);
@@ -317,7 +319,7 @@ static void set_states_on(struct work *w, uint64_t queue)
 
 static void set_states(struct work *w)
 {
-    const struct contents *list = slice_contents(w->slice);
+    const struct contents *list = slice_contents(w->slice), *laid = slice_laid(w->slice);
     uint64_t done = 0;
 
     for (;;) { /* queues by their numbers; there are few */
@@ -325,6 +327,9 @@ static void set_states(struct work *w)
         for (size_t i = 0; i < list->count; i++)
             if (slice_takes_content(w->slice, i) && list->at[i].queue > done && (!next || list->at[i].queue < next))
                 next = list->at[i].queue;
+        for (size_t i = 0; i < laid->count; i++)
+            if (slice_takes_layout(w->slice, i) && laid->at[i].queue > done && (!next || laid->at[i].queue < next))
+                next = laid->at[i].queue;
         if (!next || w->status != LAP_OK)
             return;
         set_states_on(w, next);

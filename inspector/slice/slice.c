@@ -217,6 +217,18 @@ bool slice_takes_content(const struct slice *s, size_t line)
     return s->solution.packets[s->facts.objects[s->facts.numbers[types[content->kind]].at[content->index]].maker].kept;
 }
 
+const struct contents *slice_laid(const struct slice *s)
+{
+    static const struct contents none;
+    return s->solution.taking ? &s->solution.taking->laid : &none;
+}
+
+bool slice_takes_layout(const struct slice *s, size_t line)
+{
+    const uint64_t image = slice_laid(s)->at[line].index;
+    return s->solution.packets[s->facts.objects[s->facts.numbers[GEN_HANDLE_VkImage].at[image]].maker].kept;
+}
+
 void slice_count_contents(const struct slice *s, uint64_t *out_wanted, uint64_t *out_taken)
 {
     *out_wanted = s->solution.taking ? s->solution.taking->wanted : 0;

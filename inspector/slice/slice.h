@@ -39,12 +39,16 @@ void slice_destroy(struct slice **slice); /* also for NULL */
 
 /* The same with contents that are taken from a replay which stops in front of the part (inspector/state/contents.h):
  * packets that only made these do not stay. file: the contents; where one was not fully read, the work that made it
- * stays. NULL: slice_contents lists the contents for a replay, and no other function may be called. */
+ * stays. NULL: slice_contents lists the contents for a replay, and no other function but slice_laid may be
+ * called. */
 enum lap_status slice_find_with_contents(const struct lap_reader *trace, uint64_t first, uint64_t last,
                                          const struct contents_file *file, slice_progress_fn progress, void *user,
                                          struct slice **out) LAP_MUST_CHECK;
 const struct contents *slice_contents(const struct slice *slice);
 bool slice_takes_content(const struct slice *slice, size_t line);
+/* Images of which only the layouts matter, in lines of the same form: a replay is not asked for them. */
+const struct contents *slice_laid(const struct slice *slice);
+bool slice_takes_layout(const struct slice *slice, size_t line);
 /* Counts the images, buffers, query pools and events, together where they share memory, that the part needs and earlier
  * work changed; and how many of them are taken. */
 void slice_count_contents(const struct slice *slice, uint64_t *out_wanted, uint64_t *out_taken);

@@ -8,6 +8,7 @@
 #include "gen_reflect.h"
 #include "gen_renamed.h"
 #include "inspector/slice/slice_see.h"
+#include "vulkan/chain.h"
 #include "vulkan/pass.h"
 #include "vulkan/walk.h"
 
@@ -18,7 +19,7 @@ static void add_access(struct slice_facts *f, uint32_t object, enum slice_step k
 {
     uint32_t *seen = slice_seen_of(f, object);
 
-    if (kind == SLICE_LAYOUT) { /* it does not concern the contents */
+    if (kind == SLICE_LAYOUT || kind == SLICE_LAID) { /* it does not concern the contents */
         slice_add_step(f, &f->now.doing, slice_step(kind, object));
         return;
     }
@@ -61,7 +62,7 @@ static void image_barrier(struct slice_facts *f, VkImage image, VkImageLayout fr
     if (from == VK_IMAGE_LAYOUT_UNDEFINED && slice_covers(&f->objects[object], range))
         slice_access(f, object, SLICE_REPLACE);
     else
-        slice_access(f, object, from != to || moves ? SLICE_LAYOUT : SLICE_READ);
+        slice_access(f, object, from != to || moves ? SLICE_LAYOUT : SLICE_LAID);
 }
 
 void slice_see_transitions(struct slice_facts *f, const struct trace_call *call)
@@ -120,10 +121,28 @@ static bool begin_struct(void *user, const struct lap_place *place, uint32_t num
     }
 }
 
-/* Attachments that a render pass takes from an undefined layout had no needed contents. */
+/* Whether a rectangle of some layers is all of an image. view: it is full. */
+static bool is_all_of(const struct slice_facts *f, uint32_t view, const VkRect2D *area, uint32_t layers)
+{
+    const struct slice_run contents = f->objects[view].contents;
+    const struct slice_object *image = contents.count ? &f->objects[f->ids.at[contents.from]] : &f->objects[0];
+
+    return image->width && !area->offset.x && !area->offset.y && area->extent.width >= image->width &&
+           area->extent.height >= image->height && layers >= image->layers;
+}
+
+/* Each device, or each rotation, may have an area of its own. */
+static bool has_one_area(const void *chain)
+{
+    return !lap_chain_find(chain, VK_STRUCTURE_TYPE_DEVICE_GROUP_RENDER_PASS_BEGIN_INFO) &&
+           !lap_chain_find(chain, VK_STRUCTURE_TYPE_RENDER_PASS_TRANSFORM_BEGIN_INFO_QCOM);
+}
+
+/* Attachments that a render pass takes from an undefined layout, or clears, had no needed contents. */
 static void begin_render_pass(struct slice_facts *f, const VkRenderPassBeginInfo *info)
 {
-    uint32_t pass, framebuffer;
+    const VkRenderPassAttachmentBeginInfo *own; /* views, of an imageless framebuffer */
+    uint32_t pass, framebuffer, count;
 
     if (!info || !info->renderPass || !info->framebuffer)
         return;
@@ -131,9 +150,46 @@ static void begin_render_pass(struct slice_facts *f, const VkRenderPassBeginInfo
     framebuffer = OBJECT(f, VkFramebuffer, info->framebuffer);
     if (!pass || !framebuffer)
         return;
-    for (uint32_t i = 0; i < f->objects[framebuffer].refs.count && i < 32; i++)
+    own = lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
+    count = own && own->pAttachments ? own->attachmentCount : f->objects[framebuffer].refs.count;
+    for (uint32_t i = 0; i < count && i < 32; i++) {
+        const uint32_t view = own && own->pAttachments ? OBJECT(f, VkImageView, own->pAttachments[i])
+                                                       : f->ids.at[f->objects[framebuffer].refs.from + i];
         if (f->objects[pass].discards & 1u << i)
-            slice_access(f, f->ids.at[f->objects[framebuffer].refs.from + i], SLICE_REPLACE);
+            slice_access(f, view, SLICE_REPLACE);
+        else if (f->objects[pass].clears & 1u << i && has_one_area(info->pNext) &&
+                 is_all_of(f, view, &info->renderArea, f->objects[framebuffer].layers))
+            slice_access(f, view, SLICE_CLEAR);
+    }
+}
+
+static uint32_t cleared_view(struct slice_facts *f, const VkRenderingAttachmentInfo *attachment,
+                             const VkRenderingInfo *info)
+{
+    const uint32_t view =
+        attachment && slice_begins_anew(attachment->loadOp) ? OBJECT(f, VkImageView, attachment->imageView) : 0;
+
+    return view && is_all_of(f, view, &info->renderArea, info->layerCount) ? view : 0;
+}
+
+/* The same for dynamic rendering. */
+static void begin_rendering(struct slice_facts *f, const VkRenderingInfo *info)
+{
+    uint32_t depth, stencil, view;
+    VkImageAspectFlags cleared;
+
+    if (!info || info->flags & VK_RENDERING_RESUMING_BIT || info->viewMask || !has_one_area(info->pNext))
+        return;
+    for (uint32_t i = 0; info->pColorAttachments && i < info->colorAttachmentCount; i++)
+        if ((view = cleared_view(f, &info->pColorAttachments[i], info)) != 0)
+            slice_access(f, view, SLICE_CLEAR);
+    depth = cleared_view(f, info->pDepthAttachment, info);
+    stencil = cleared_view(f, info->pStencilAttachment, info);
+    view = depth ? depth : stencil;
+    cleared =
+        (depth ? VK_IMAGE_ASPECT_DEPTH_BIT : 0u) | (stencil && stencil == view ? VK_IMAGE_ASPECT_STENCIL_BIT : 0u);
+    if (view && !(f->objects[f->ids.at[f->objects[view].contents.from]].aspects & ~cleared))
+        slice_access(f, view, SLICE_CLEAR);
 }
 
 /* ---- transfers ---- */
@@ -286,6 +342,7 @@ enum lap_status slice_visit_in_block(void *facts, const struct trace_call *call)
     if (effect->everything)
         slice_add_step(f, &f->now.doing, slice_step(SLICE_EVERYTHING, 0));
     begin_render_pass(f, lap_pass_begin_info(call->command, call->args));
+    begin_rendering(f, lap_pass_rendering_info(call->command, call->args));
     replace_whole(f, call);
     slice_walk(f, call->command, call->args, effect);
     slice_see_suspended(f, call);

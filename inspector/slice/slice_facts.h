@@ -23,6 +23,7 @@ enum slice_step {
     SLICE_REPLACE,    /* object: its old contents do not matter any more */
     SLICE_CLEAR,      /* object: the same, but the layout does matter */
     SLICE_LAYOUT,     /* object: its layout or owner changes, the contents stay */
+    SLICE_LAID,       /* object: its layout does matter, and stays */
     SLICE_SET,        /* object: a descriptor set */
     SLICE_EXECUTE,    /* object: a secondary command buffer */
     SLICE_BEGIN,      /* packet: of the block whose steps follow. Only during a walk over steps */
@@ -142,11 +143,13 @@ struct slice_object {
         contents; /* images, buffers, query pools and events whose contents can be reached through it; also itself */
     struct slice_run refs;          /* of a framebuffer: its attachments; of a swapchain: its images */
     uint32_t same_as;               /* a part of a tree of objects that share contents; in the end its root */
-    uint32_t mips, layers, aspects; /* of an image */
+    uint32_t mips, layers, aspects; /* of an image; layers: also of a framebuffer */
+    uint32_t width, height;         /* of an image or a swapchain; 0: of a volume, or not known */
     uint32_t block;                 /* packet, of a command buffer */
     uint32_t set;                   /* 1 + number in slice_facts.sets; of a layout: in its layouts */
     uint32_t queries;               /* of a query pool: its type */
     uint32_t discards;              /* of a render pass: attachments, by bit, whose old contents it discards */
+    uint32_t clears;                /* the same: whose old contents it replaces in the render area */
     uint16_t type;
     bool full;      /* a view of a whole image */
     bool addresses; /* it is also accessed through device addresses */

@@ -129,6 +129,10 @@ static void see_image(struct slice_facts *f, const VkImageCreateInfo *info, uint
         return;
     o->aspects = aspects_of(info->format);
     o->layers = info->arrayLayers;
+    if (info->imageType != VK_IMAGE_TYPE_3D) {
+        o->width = info->extent.width;
+        o->height = info->extent.height;
+    }
     /* Sparse ones share memory with others, as the queue binds it. */
     o->mips = info->flags & VK_IMAGE_CREATE_SPARSE_BINDING_BIT ? 0 : info->mipLevels;
 }
@@ -196,30 +200,80 @@ static void see_framebuffer(struct slice_facts *f, const VkFramebufferCreateInfo
 {
     uint64_t from = f->ids.count;
 
+    f->objects[object].layers = info ? info->layers : 0;
     for (uint32_t i = 0; info && info->pAttachments && i < info->attachmentCount; i++)
         if (!slice_add_id(f, &f->ids, OBJECT(f, VkImageView, info->pAttachments[i])))
             return;
     f->objects[object].refs = (struct slice_run){from, (uint32_t)(f->ids.count - from)};
 }
 
+/* Whether all aspects of an attachment begin without their old contents. */
+static bool begins_anew(VkFormat format, VkAttachmentLoadOp load, VkAttachmentLoadOp stencil_load)
+{
+    const VkImageAspectFlags aspects = lap_texels_aspects(format), stencil = VK_IMAGE_ASPECT_STENCIL_BIT;
+
+    return aspects && (!(aspects & ~stencil) || slice_begins_anew(load)) &&
+           (!(aspects & stencil) || slice_begins_anew(stencil_load));
+}
+
+static void use_attachment(uint32_t *used, uint32_t attachment)
+{
+    if (attachment < 32)
+        *used |= 1u << attachment;
+}
+
+/* Nothing is loaded for attachments that no subpass has, and for views that it does not draw to. */
 static void see_render_pass(struct slice_facts *f, const VkRenderPassCreateInfo *info, uint32_t object)
 {
-    for (uint32_t i = 0; info && info->pAttachments && i < info->attachmentCount && i < 32; i++)
-        if (info->pAttachments[i].initialLayout == VK_IMAGE_LAYOUT_UNDEFINED)
+    const bool plain =
+        info && !info->flags && !lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO);
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; plain && info->pSubpasses && i < info->subpassCount; i++) {
+        const VkSubpassDescription *subpass = &info->pSubpasses[i];
+        for (uint32_t k = 0; subpass->pColorAttachments && k < subpass->colorAttachmentCount; k++)
+            use_attachment(&used, subpass->pColorAttachments[k].attachment);
+        if (subpass->pDepthStencilAttachment)
+            use_attachment(&used, subpass->pDepthStencilAttachment->attachment);
+    }
+    for (uint32_t i = 0; info && info->pAttachments && i < info->attachmentCount && i < 32; i++) {
+        const VkAttachmentDescription *a = &info->pAttachments[i];
+        if (a->initialLayout == VK_IMAGE_LAYOUT_UNDEFINED)
             f->objects[object].discards |= 1u << i;
+        if (used >> i & 1 && begins_anew(a->format, a->loadOp, a->stencilLoadOp))
+            f->objects[object].clears |= 1u << i;
+    }
 }
 
 static void see_render_pass2(struct slice_facts *f, const VkRenderPassCreateInfo2 *info, uint32_t object)
 {
-    for (uint32_t i = 0; info && info->pAttachments && i < info->attachmentCount && i < 32; i++)
-        if (info->pAttachments[i].initialLayout == VK_IMAGE_LAYOUT_UNDEFINED && !info->pAttachments[i].pNext)
+    bool plain = info && !info->flags;
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; plain && info->pSubpasses && i < info->subpassCount; i++) {
+        const VkSubpassDescription2 *subpass = &info->pSubpasses[i];
+        plain = !subpass->viewMask;
+        for (uint32_t k = 0; subpass->pColorAttachments && k < subpass->colorAttachmentCount; k++)
+            use_attachment(&used, subpass->pColorAttachments[k].attachment);
+        if (subpass->pDepthStencilAttachment)
+            use_attachment(&used, subpass->pDepthStencilAttachment->attachment);
+    }
+    for (uint32_t i = 0; info && info->pAttachments && i < info->attachmentCount && i < 32; i++) {
+        const VkAttachmentDescription2 *a = &info->pAttachments[i];
+        if (a->initialLayout == VK_IMAGE_LAYOUT_UNDEFINED && !a->pNext)
             f->objects[object].discards |= 1u << i;
+        if (plain && used >> i & 1 && begins_anew(a->format, a->loadOp, a->stencilLoadOp))
+            f->objects[object].clears |= 1u << i;
+    }
 }
 
 static void see_swapchain(struct slice_facts *f, const VkSwapchainCreateInfoKHR *info, uint32_t object)
 {
-    if (info)
+    if (info) {
         f->objects[object].layers = info->imageArrayLayers;
+        f->objects[object].width = info->imageExtent.width;
+        f->objects[object].height = info->imageExtent.height;
+    }
     f->objects[object].refs = (struct slice_run){0, 0};
 }
 
@@ -235,6 +289,8 @@ static void see_swapchain_images(struct slice_facts *f, const struct gen_args_vk
             return;
         f->objects[image].mips = 1;
         f->objects[image].layers = f->objects[swapchain].layers;
+        f->objects[image].width = f->objects[swapchain].width;
+        f->objects[image].height = f->objects[swapchain].height;
         f->objects[image].aspects = VK_IMAGE_ASPECT_COLOR_BIT;
         f->objects[image].placed = f->objects[image].presented = true; /* a replay has an image of its own */
     }

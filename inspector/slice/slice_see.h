@@ -24,6 +24,11 @@ uint32_t slice_new_object(struct slice_facts *f, uint32_t type);
 void slice_join(struct slice_facts *f, uint32_t a, uint32_t b);
 /* All levels, layers and aspects. */
 bool slice_covers(const struct slice_object *image, const VkImageSubresourceRange *range);
+/* Whether attachments begin without their old contents. */
+static inline bool slice_begins_anew(VkAttachmentLoadOp load)
+{
+    return load == VK_ATTACHMENT_LOAD_OP_CLEAR || load == VK_ATTACHMENT_LOAD_OP_DONT_CARE;
+}
 /* In which block it was accessed (slice_visit). NULL after a failure, which is latched. */
 uint32_t *slice_seen_of(struct slice_facts *f, uint32_t object);
 /* From what its creation names; before any other object can lead to it. */

@@ -182,6 +182,7 @@ static void take_steps(struct slice_solution *s, const uint64_t *steps, size_t c
             replace(s, (uint32_t)number);
             s->objects[slice_root(f, (uint32_t)number)].laid = true;
             break;
+        case SLICE_LAID:
         case SLICE_LAYOUT: /* from one that it must have */
             s->objects[slice_root(f, (uint32_t)number)].laid = true;
             break;
@@ -408,6 +409,15 @@ static void begin_round(struct slice_solution *s)
     }
 }
 
+/* The contents of a presentable image, where a part of a run acquires it for the first time. */
+static bool is_of_before(const struct slice_facts *f, uint64_t ticket)
+{
+    const struct slice_packet *p = &f->packets[ticket];
+
+    return p->kind == SLICE_WRITES && p->steps.count &&
+           f->objects[slice_step_number(f->steps.at[p->steps.from])].presented;
+}
+
 static void begin(struct slice_solution *s)
 {
     const struct slice_facts *f = s->facts;
@@ -419,8 +429,9 @@ static void begin(struct slice_solution *s)
         return;
     }
     for (size_t i = (size_t)f->first; i < f->packet_count; i++) { /* behind the last one: those of slice_draw_add */
-        s->packets[i] = (struct slice_stay){.kept = true, .whole = i > f->last};
-        slice_follow(s, (uint32_t)i);
+        s->packets[i] = (struct slice_stay){.kept = !is_of_before(f, i), .whole = i > f->last};
+        if (s->packets[i].kept)
+            slice_follow(s, (uint32_t)i);
     }
     for (size_t i = 1; i < f->packet_count; i++)
         if (f->packets[i].stays)

@@ -34,6 +34,7 @@ struct slice_taking {
     const struct contents_file *file; /* the contents; NULL: only the list is made */
     struct image_layouts *layouts;
     struct contents list;
+    struct contents laid;   /* images of which only the layouts matter: nothing is read for them, and all are taken */
     bool *is_taken;         /* [line of the list] */
     uint64_t wanted, taken; /* contents that work before the part made; of them, taken */
     bool records_again;     /* blocks that the part needs are recorded again in front of it: slice_records_again */

@@ -17,6 +17,7 @@ struct look {
         bool written; /* of a root: by work before the part */
         bool crowded; /* of a root: an image lies over something else, both alive */
         bool touched; /* itself, by work or by the host */
+        bool laid;    /* of a root: only its layout is wanted */
         uint8_t judgement;
         uint32_t queue; /* object: where it is written; SEVERAL */
     } * at;             /* [object] */
@@ -41,6 +42,7 @@ void slice_taking_destroy(struct slice_taking *taking)
         return;
     image_layouts_destroy(taking->layouts);
     contents_finish(&taking->list);
+    contents_finish(&taking->laid);
     free(taking->is_taken);
     free(taking);
 }
@@ -188,14 +190,18 @@ static bool can_read_subresources(const struct image_layout *image)
     return any;
 }
 
-static bool can_read_image(const struct image_layouts *layouts, const struct image_layout *image)
+static bool can_lay_image(const struct image_layouts *layouts, const struct image_layout *image)
 {
     const VkImageCreateFlags never = VK_IMAGE_CREATE_SPARSE_BINDING_BIT | VK_IMAGE_CREATE_PROTECTED_BIT;
 
-    return image && image->info.samples == VK_SAMPLE_COUNT_1_BIT && !(image->info.flags & never) &&
-           !(image->info.usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT) &&
-           image->info.tiling != VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT && image_layouts_queue(layouts, image) &&
-           can_read_subresources(image);
+    return image && !(image->info.flags & never) && image->info.tiling != VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT &&
+           image_layouts_queue(layouts, image) && can_read_subresources(image);
+}
+
+static bool can_read_image(const struct image_layouts *layouts, const struct image_layout *image)
+{
+    return can_lay_image(layouts, image) && image->info.samples == VK_SAMPLE_COUNT_1_BIT &&
+           !(image->info.usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT);
 }
 
 /* Queries can be made available again, with other results. Only the host may use the results. */
@@ -213,12 +219,16 @@ static bool can_make_available(const struct slice_object *o, uint32_t queue)
     }
 }
 
-/* Where only the layout is needed, it comes with the contents. */
+/* Where only the layout is needed, it comes without the contents; but with them for images that share memory. */
 static void want_laid(struct slice_solution *s, const struct look *look)
 {
-    for (uint32_t id = 0; id < s->facts->object_count; id++)
-        if (s->objects[id].laid && (look->at[id].written || look->everything))
-            s->objects[id].wanted = true;
+    for (uint32_t id = 0; id < s->facts->object_count; id++) {
+        if (!s->objects[id].laid || !(look->at[id].written || look->everything))
+            continue;
+        look->at[id].laid =
+            !s->objects[id].wanted && !s->facts->objects[id].shared && s->facts->objects[id].type == GEN_HANDLE_VkImage;
+        s->objects[id].wanted = true;
+    }
 }
 
 /* Buffers that overlap hold the same bytes, and can be written one after the other. Images can't. */
@@ -257,7 +267,8 @@ static void judge(struct slice_solution *s, struct look *look)
         switch (o->type) {
         case GEN_HANDLE_VkImage:
             good &= (!look->at[id].touched && !look->everything) || /* it holds nothing yet */
-                    can_read_image(s->taking->layouts, image_layouts_find(s->taking->layouts, o->index));
+                    (look->at[root].laid ? can_lay_image : can_read_image)(
+                        s->taking->layouts, image_layouts_find(s->taking->layouts, o->index));
             good &= !o->presented || !f->objects[root].shared;
             break;
         case GEN_HANDLE_VkBuffer:
@@ -280,13 +291,18 @@ static void judge(struct slice_solution *s, struct look *look)
 
 /* ---- the list ---- */
 
-static void add(struct slice_solution *s, const struct content *content)
+static void add_to(struct slice_solution *s, struct contents *list, const struct content *content)
 {
-    if (contents_add(&s->taking->list, content) != LAP_OK)
+    if (contents_add(list, content) != LAP_OK)
         slice_fail(s->facts, LAP_ERROR_MEMORY);
 }
 
-static void list_image(struct slice_solution *s, const struct slice_object *o)
+static void add(struct slice_solution *s, const struct content *content)
+{
+    add_to(s, &s->taking->list, content);
+}
+
+static void list_image(struct slice_solution *s, const struct slice_object *o, struct contents *list)
 {
     const struct image_layout *image = image_layouts_find(s->taking->layouts, o->index);
 
@@ -294,7 +310,8 @@ static void list_image(struct slice_solution *s, const struct slice_object *o)
         for (uint32_t level = 0; level < image->info.mipLevels; level++) {
             const VkImageLayout layout = image_layout_of_all(image, level, layer);
             for (VkImageAspectFlags left = is_defined(layout) ? image->aspects : 0; left; left &= left - 1)
-                add(s, &(struct content){.kind = CONTENT_IMAGE,
+                add_to(s, list,
+                       &(struct content){.kind = CONTENT_IMAGE,
                                          .index = o->index,
                                          .aspect = left & -left,
                                          .level = level,
@@ -349,7 +366,7 @@ static void list(struct slice_solution *s, struct look *look)
         if (!is_listed(s, look, id, root) || look->at[root].judgement == BAD)
             continue;
         if (f->objects[id].type == GEN_HANDLE_VkImage)
-            list_image(s, &f->objects[id]);
+            list_image(s, &f->objects[id], look->at[root].laid ? &s->taking->laid : &s->taking->list);
         else if (f->objects[id].type == GEN_HANDLE_VkQueryPool)
             add(s, &(struct content){.kind = CONTENT_QUERIES,
                                      .index = f->objects[id].index,
@@ -387,6 +404,9 @@ static void need_queues(struct slice_solution *s)
         if (s->taking->is_taken[line] && content->queue < f->numbers[type].capacity)
             slice_need_object(s, f->numbers[type].at[content->queue]);
     }
+    for (size_t line = 0; line < s->taking->laid.count; line++)
+        if (s->taking->laid.at[line].queue < f->numbers[type].capacity)
+            slice_need_object(s, f->numbers[type].at[s->taking->laid.at[line].queue]);
 }
 
 static void take_roots(struct slice_solution *s, const struct look *look)
@@ -410,6 +430,7 @@ void slice_take(struct slice_solution *s)
     struct look look = {.at = calloc(f->object_count, sizeof *look.at)};
 
     contents_finish(&s->taking->list);
+    contents_finish(&s->taking->laid);
     free(s->taking->is_taken);
     s->taking->is_taken = NULL;
     s->taking->wanted = s->taking->taken = 0;

@@ -282,6 +282,31 @@ def a_replay_gives_images_where_a_buffer_was(context: Context) -> None:
     check_verified(context.replay("new.cut"))
 
 
+def given(context: Context, file: str) -> dict[str, int]:
+    """The images whose contents stand in a trace, and their bytes."""
+    lines = [line["args"] for line in context.print_lines(file) if line["name"] == "lapilliWriteTexels"]
+    return {name: sum(args["dataSize"] for args in lines if args["image"] == name) for name in sorted({args["image"] for args in lines})}
+
+
+@case
+def images_that_the_part_clears_are_not_given(context: Context) -> None:
+    """Of six, it needs what two held: by a replay of the whole, and of what a part of the run has written."""
+    program = [context.app("targets")]
+    prepare(context, Program("targets", program, False))
+    context.run([context.program("lapilli"), "capture", "--verify=all", "-o", "whole.lapilli", "--", *program])
+    parts.capture(context, program, "part.lapilli", "--frames", "4-6")
+    trim(context, "frames", "4-6", "whole.cut", "whole.lapilli", "--gpu")
+    trim(context, "frames", "1-", "part.cut", "part.lapilli", "--no-gpu")
+    trim(context, "frames", "1-", "again.cut", "part.lapilli", "--gpu")
+    every = given(context, "part.lapilli")
+    needed = {name: every[name] for name in ("VkImage:5", "VkImage:6")}
+    check(len(every) == 6, str(every))
+    for file in ("whole.cut", "part.cut", "again.cut"):
+        check(given(context, file) == needed, f"{file} has the contents of {given(context, file)}, of {every}")
+        checks = check_verified(context.replay(file))
+        check(checks == check_verified(context.replay("part.lapilli")), f"{file} has {checks} checks")
+
+
 @case
 def presented_images_are_taken(context: Context) -> None:
     """Each picture is drawn over one that was presented before."""
