@@ -420,22 +420,24 @@ export class Viewer {
                     .filter(Boolean)
                     .join(", ");
     const more = odd || this.note ? el("span", {class: "label"}, [this.note, odd].filter(Boolean).join(", ")) : null;
+    // Two lines, so that the picture stays where it is when the pointer comes.
+    const say = (...rest) => fill(this.line, el("div", {}, el("span", {}, about), more), el("div", {}, rest));
     if (!texel || texel.x >= source.width || texel.y >= source.height)
-      return fill(this.line, el("span", {}, about), more, el("span", {}, "a click pins a texel, the wheel zooms"));
+      return say(el("span", {}, "a click pins a texel, the wheel zooms"));
     const [r, g, b] = this.context.getImageData(texel.x, texel.y, 1, 1).data;
     const swatch = el("i", {class: "swatch"});
     swatch.style.background = `rgb(${r}, ${g}, ${b})`;
     const index = texel.y * source.width + texel.x;
-    const text = this.values
-        ? [...layout.channels].map((letter) => `${letter} ${short(this.value(index, letter)).padEnd(8)}`).join(" ")
-        : "";
+    const values = this.values ? [...layout.channels].map(
+                                     (letter) => el("span", {class: "value", data: {channel: letter}},
+                                         `${letter} ${short(this.value(index, letter))}`))
+                               : "";
     const note = !this.values ? "…"
         : layout.ofPicture    ? `${stored(layout, this.values, index)} of the picture`
                               : stored(layout, this.values, index);
-    fill(this.line, el("span", {}, about),
-        el("span", {class: "at"}, this.pinned && !this.hover ? "pinned " : "", "x ", el("b", {}, texel.x), " y ",
+    say(el("span", {class: "at"}, swatch, this.pinned && !this.hover ? "pinned " : "", "x ", el("b", {}, texel.x), " y ",
             el("b", {}, texel.y)),
-        el("span", {class: "values"}, swatch, text), el("span", {}, note), more);
+        values, note ? el("span", {}, note) : null);
   }
 
   /** A value as shaders read it: colors of sRGB formats are linear to them. */

@@ -158,6 +158,24 @@ def contents_are_compared(context: Context) -> None:
         browser.check_quiet(server.origin)
 
 
+def a_texel_has_all_of_its_values_at_every_width(context: Context) -> None:
+    record(context, [context.app("modern")])
+    at = lines(context, "draws", "--json", "FILE")[0]["position"]
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.open(server.url)
+        check_draw(context, browser, at)
+        for width in (1600, 1200, 1000, 700, 420):
+            browser.size(width, 800)
+            for _ in range(2):  # pinned, and under the pointer
+                browser.click("#picture-canvas")
+                browser.wait_until("document.querySelectorAll('#picture-probe [data-channel]').length == 4")
+                seen = browser.evaluate("""(() => { const line = document.querySelector('#picture-probe').getBoundingClientRect();
+                    return [...document.querySelectorAll('#picture-probe [data-channel]')].map((one) => { const box = one.getBoundingClientRect();
+                        return [one.textContent, one.scrollWidth <= one.clientWidth && box.left >= line.left && box.right <= line.right && box.top >= line.top && box.bottom <= line.bottom]; }); })()""")
+                check(all(fits for _, fits in seen) and [text[0] for text, _ in seen] == list("RGBA"), f"{width}: {seen}")
+        browser.check_quiet(server.origin)
+
+
 def walk(nodes: list[dict]) -> list[dict]:
     return [one for node in nodes for one in (node, *walk(node["children"]))]
 
@@ -286,4 +304,5 @@ def wrong_addresses_and_a_server_that_ends_are_told(context: Context) -> None:
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     named = {program.name: program for program in programs(context)}
     shown = {f"shows/{name}": page_shows(named[name], text) for name, text in (("vkcube", "Draw"), ("modern", "quarter"))}
-    return shown | CASES | {run.__name__.replace("_", "-"): run for run in (code_is_found, contents_are_compared, pushed_descriptors_are_shown_as_those_of_sets)}
+    return shown | CASES | {run.__name__.replace("_", "-"): run for run in (code_is_found, contents_are_compared, pushed_descriptors_are_shown_as_those_of_sets,
+                                                                   a_texel_has_all_of_its_values_at_every_width)}
