@@ -68,7 +68,7 @@ function boot() {
   else
     gate("This page needs its key",
         "Open the address that lapilli serve printed. It has a token in it that lets this browser look into your traces.",
-        "http://127.0.0.1:4711/?token=…");
+        `http://${location.host}/?token=…`);
 }
 
 /** Asks which traces there are, and shows what the address says; again where the server did not answer. */
@@ -351,7 +351,7 @@ function lost(error) {
   else
     gate("This page's key does not fit",
         "The server was started again, perhaps. Open the address that lapilli serve printed.",
-        "http://127.0.0.1:4711/?token=…");
+        `http://${location.host}/?token=…`);
 }
 
 function gate(title, sentence, code, ...more) {

@@ -176,6 +176,15 @@ def a_texel_has_all_of_its_values_at_every_width(context: Context) -> None:
         browser.check_quiet(server.origin)
 
 
+def the_gate_names_the_port(context: Context) -> None:
+    record(context, [context.app("asks")])
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.open(server.origin + "/")
+        browser.wait_until("!!document.querySelector('#gate code')")
+        shown = browser.evaluate("document.querySelector('#gate code').textContent")
+        check(shown.startswith(f"{server.origin}/?token="), shown)
+
+
 def walk(nodes: list[dict]) -> list[dict]:
     return [one for node in nodes for one in (node, *walk(node["children"]))]
 
@@ -305,4 +314,4 @@ def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     named = {program.name: program for program in programs(context)}
     shown = {f"shows/{name}": page_shows(named[name], text) for name, text in (("vkcube", "Draw"), ("modern", "quarter"))}
     return shown | CASES | {run.__name__.replace("_", "-"): run for run in (code_is_found, contents_are_compared, pushed_descriptors_are_shown_as_those_of_sets,
-                                                                   a_texel_has_all_of_its_values_at_every_width)}
+                                                                   a_texel_has_all_of_its_values_at_every_width, the_gate_names_the_port)}
