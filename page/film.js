@@ -79,7 +79,7 @@ export class Film {
   }
 
   cell(index) {
-    const frame = index + 1, node = this.capture.frames.here(index);
+    const frame = index + 1, node = this.capture.frames.here(index), name = this.capture.frames.name(frame);
     const work = node ? workOf(node) : 0;
     const shot = el("span", {class: "shot"});
     const bar = el("i");
@@ -97,10 +97,10 @@ export class Film {
       role: "option",
       "aria-selected": String(frame === this.current),
       data: {frame},
-      title: node ? `frame ${frame}: ${counts(node) || "nothing"}` : `frame ${frame}`,
-      "aria-label": `frame ${frame}`
+      title: node ? `${name}: ${counts(node) || "nothing"}` : name,
+      "aria-label": name
     },
-        shot, el("span", {class: "bar"}, bar), String(frame),
+        shot, el("span", {class: "bar"}, bar), frame > this.capture.frames.marked ? "end" : String(frame),
         frame === this.current && work ? ` · ${number(work)}` : "");
   }
 

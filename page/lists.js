@@ -48,10 +48,16 @@ export class Frames extends Parts {
     super(async (first, last) => {
       const answer = await api.json(api.path("/tree", {depth: 1, children: `${first}-${last}`}));
       this.total = answer.of;
+      this.marked = answer.frames;
       for (const node of answer.nodes) this.most = Math.max(this.most, workOf(node));
       return answer.nodes;
     });
     this.most = 1;
+  }
+
+  /** What stands at a number: what is behind the last frame is counted as one more, and is no frame. */
+  name(number) {
+    return number <= this.marked ? `frame ${number}` : this.marked ? "behind the last frame" : "no frames";
   }
 
   async frame(number) {

@@ -2,7 +2,7 @@
 // The page: the header, which view is shown, the keys, and what is said when nothing can be shown.
 
 import {aborted, api} from "./api.js";
-import {byId, chip, el, fill, later, number, size} from "./dom.js";
+import {byId, chip, count, el, fill, later, size} from "./dom.js";
 import {forget} from "./facts.js";
 import {Film} from "./film.js";
 import {forgetViews, left, listenToLinks} from "./links.js";
@@ -130,7 +130,7 @@ async function show(now) {
   if (view === "commands") left.at = subject;
   left[view] = {subject, query};
   for (const name of Object.keys(TITLE)) byId(name).hidden = name !== view;
-  byId("film").hidden = view !== "commands";
+  byId("film").hidden = view !== "commands" || !parts.capture.frames.marked;
   for (const tab of byId("tabs").children) {
     const current = tab.dataset.view === view &&
         (tab.dataset.type ?? "") ===
@@ -159,7 +159,7 @@ async function showFacts(found) {
   if (api.capture !== found.id) return;
   fill(byId("facts"), [
     (info.program ?? "").split("/").pop(), info.recorded_on?.device?.replace(/ \(.*/, ""),
-    `${number(info.frames)} frames`, size(info.bytes.file)
+    info.frames ? count(info.frames, "frame") : "no frames", size(info.bytes.file)
   ].filter(Boolean).join(" · "));
   byId("facts").title = [
     info.program, info.recorded_on?.driver, `Vulkan ${info.recorded_on?.api_version}`, info.stopped

@@ -123,7 +123,7 @@ export class Picture {
     const png = api.path(`/screenshots/${frame}.png`);
     this.box.dataset.path = png;
     await api.work(png, options).catch((error) => {
-      throw error.status === 404 ? new ApiError(404, `Frame ${frame} presents no image.`) : error;
+      throw error.status === 404 ? new ApiError(404, "No image is presented here.") : error;
     });
     return {png, raw: null, key: PRESENTED, about: `frame ${frame} as presented`};
   }

@@ -238,17 +238,18 @@ export class State {
   /** A frame, a submit or a command buffer: how much is in it, and its own calls. */
   async showPlace(position, signal) {
     const kind = ["frame", "submit", "command buffer"][Math.min(position.split(".").length - 1, 2)];
-    fill(byId("state-title"), el("span", {class: "mono"}, `${kind} ${position}`));
+    fill(byId("state-title"), el("span", {class: "mono"},
+                                kind === "frame" ? this.capture.frames.name(Number(position)) : `${kind} ${position}`));
     const {nodes: [node]} = await api.json(api.path("/tree", {at: position, depth: 1, children: "1-1"}), {signal});
     const rows = [
       ["submits", node.submits], ["buffers", node.buffers], ["passes", node.passes], ["draws", node.draws],
       ["dispatches", node.dispatches], ["ray traces", node.traces], ["transfers", node.transfers],
       ["others", node.others], ["commands", node.commands]
     ].filter(([, value]) => value);
-    const made = [el("details", {class: "part", open: true, data: {part: "In it"}},
-        el("summary", {}, "In it", dim(node.object ? linked(node.object) : "")),
+    const made = [el("details", {class: "part", open: true, data: {part: "Contents"}},
+        el("summary", {}, "Contents", dim(node.object ? linked(node.object) : "")),
         rows.length ? el("dl", {}, rows.map(([label, value]) => [el("dt", {}, label), el("dd", {}, number(value))]))
-                    : el("div", {class: "tools dim"}, `This ${kind} draws nothing, and has no commands.`))];
+                    : el("div", {class: "tools dim"}, "Nothing is drawn here, and there are no commands."))];
     const links =
         el("div", {class: "tools"}, el("a", {href: "#", data: {view: "objects", when: position}}, "what lives here"));
     fill(this.box, made, links);
@@ -375,7 +376,8 @@ function pipelineRows(state, bound, info, shaders, row) {
     // The command that sets it has the name of the state.
     const command = "vkCmdSet" + name.toLowerCase().replace(/(?:^|_)([a-z])/g, (_, letter) => letter.toUpperCase());
     const set = state.dynamicState?.find((one) => one.name.startsWith(command));
-    const values = flatten(set?.args).filter(([key]) => key !== "commandBuffer").map(([, value]) => lastPart(value));
+    const values = flatten(set?.args).filter(([key]) => key !== "commandBuffer").map(([key, value]) =>
+        key === "cullMode" && value === "0" ? "NONE" : lastPart(value));
     rows.push(row(label, label, `${values.join(", ") || "not set"}, dynamic`));
   };
   const {
@@ -462,8 +464,15 @@ function descriptors(state, bound, names, part, row) {
       if (binding.bytes)
         rows.push(row(`${binding.binding} inline`, `${binding.binding} inline`,
             binding.bytes.map(({offset, bytes}) => `at ${offset}: ${bytes}`).join(", ")));
-      if (binding.elements?.length === 0 && !binding.bytes)
-        rows.push(row(`${binding.binding} none`, `${binding.binding} ${known?.name || SHORT[kind] || kind}`, "nothing was written"));
+      if (binding.elements?.length === 0 && !binding.bytes) {
+        // Bindings of one kind without names are one row.
+        const last = rows.at(-1)?.empty, number = binding.binding;
+        const joins = !known?.name && last?.kind === kind && last.to === number - 1;
+        if (joins) rows.pop();
+        const empty = {kind: known?.name ? "" : kind, from: joins ? last.from : number, to: number};
+        const label = `${joins ? `${empty.from}–` : ""}${number} ${known?.name || SHORT[kind] || kind}`;
+        rows.push({...row(`${empty.from} none`, label, "nothing was written"), empty, title});
+      }
     }
     part(`Set ${set.number}`, about, rows);
   }

@@ -139,7 +139,7 @@ export class Tree {
       fill(byId("tree-title"), "Commands");
       return this.message(notice("There are no commands", "The trace has no frames."));
     }
-    fill(byId("tree-title"), `Frame ${frame}`);
+    fill(byId("tree-title"), this.capture.frames.name(frame).replace(/^./, (letter) => letter.toUpperCase()));
     byId("tree-title").title = counts(node) || "no commands";
     const list = await this.capture.draws(frame);
     list.changed = () => this.rows.refresh();
@@ -168,7 +168,7 @@ export class Tree {
     this.rows.set(this.root.inner);
     if (this.root.inner === 0)
       this.message(
-          notice("This frame submits nothing", "Its calls are in the trace: they make objects, map memory, or wait.",
+          notice("Nothing is submitted here", "Its calls are in the trace: they make objects, map memory, or wait.",
               el("p", {}, "See ", el("a", {href: "#", data: {view: "objects"}}, "what lives here"), ".")));
     else if (list.total > 0)
       list.peek(0);

@@ -84,14 +84,13 @@ struct output {
     struct lap_tree_printer printer;
     struct lap_progress progress;
     bool json;
-    uint64_t frames;
 };
 
 static enum lap_status put(void *user, const struct tree_node *node)
 {
     struct output *output = user;
 
-    lap_progress_show(&output->progress, node->position.numbers[0], output->frames);
+    lap_progress_show(&output->progress, node->position.numbers[0], output->printer.frames);
     return output->json ? lap_tree_json(&output->printer, node) : lap_tree_text(&output->printer, node);
 }
 
@@ -100,10 +99,12 @@ static enum lap_status show(void *user, const struct lap_reader *trace)
     const struct options *options = user;
     struct position_found found;
     bool colour = lap_tool_has_colour(options->colour);
-    struct output output = {
-        .printer = {.out = stdout, .colour = colour, .first = options->children[0], .last = options->children[1]},
-        .json = options->json,
-        .frames = lap_reader_summary(trace)->frames};
+    struct output output = {.printer = {.out = stdout,
+                                        .colour = colour,
+                                        .frames = lap_reader_summary(trace)->frames,
+                                        .first = options->children[0],
+                                        .last = options->children[1]},
+                            .json = options->json};
     struct options of = *options;
     struct tree_wish wish = {
         .quick = of.quick, .all = of.all, .first_child = of.children[0], .last_child = of.children[1]};

@@ -176,6 +176,19 @@ def a_texel_has_all_of_its_values_at_every_width(context: Context) -> None:
         browser.check_quiet(server.origin)
 
 
+def a_trace_without_frames_says_so(context: Context) -> None:
+    """What is behind the last frame is no frame: by info, the tree and the page."""
+    record(context, [context.app("asks")])
+    tree = verb(context, ["tree", "FILE"], "out.lapilli")
+    whole = json.loads(verb(context, ["tree", "--json", "FILE"], "out.lapilli").stdout)
+    check(context.info()["frames"] == whole["frames"] == 0 and tree.stdout == b"1  no frame\n" and tree.stderr == b"no frames\n", f"{tree}, {whole}")
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.open(server.url)
+        browser.wait_until(f"{READY} && document.querySelector('#facts').textContent.includes('no frames')")
+        shown = browser.evaluate("['#tree-title', '#state-title'].map((one) => document.querySelector(one).textContent)")
+        check(shown == ["No frames", "no frames"] and browser.evaluate("document.querySelector('#film').hidden"), f"{shown}")
+
+
 def the_gate_names_the_port(context: Context) -> None:
     record(context, [context.app("asks")])
     with Server(context, "out.lapilli") as server, Browser(context) as browser:
@@ -314,4 +327,4 @@ def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     named = {program.name: program for program in programs(context)}
     shown = {f"shows/{name}": page_shows(named[name], text) for name, text in (("vkcube", "Draw"), ("modern", "quarter"))}
     return shown | CASES | {run.__name__.replace("_", "-"): run for run in (code_is_found, contents_are_compared, pushed_descriptors_are_shown_as_those_of_sets,
-                                                                   a_texel_has_all_of_its_values_at_every_width, the_gate_names_the_port)}
+                                                                   a_texel_has_all_of_its_values_at_every_width, a_trace_without_frames_says_so, the_gate_names_the_port)}

@@ -135,7 +135,7 @@ def check_tree(context: Context, file: str) -> Reading:
     read = Reading(lines, info["frames"])
     tree = [context.program("lapilli"), "tree", "--json"]
     whole = json.loads(context.run([*tree, "--depth", "99", file]).out)
-    check(whole == {"at": None, "nodes": read.frames, "of": len(read.frames)}, f"{file}: {difference(whole['nodes'], read.frames)}")
+    check(whole == {"at": None, "nodes": read.frames, "of": len(read.frames), "frames": info["frames"]}, f"{file}: {difference(whole['nodes'], read.frames)}")
     recorded = sum("block" in line for line in lines)
     check(recorded == info["commands"], f"{file}: {recorded} commands are printed, {info['commands']} were recorded")
     for key, own in (("submits", "submits"), ("draws", "draws"), ("dispatches", "dispatches")):
@@ -209,11 +209,12 @@ CASES.update({f"labels-go-on-in-later-command-buffers/{driver}": labels_go_on(dr
 def check_every_command(context: Context, file: str) -> None:
     """All commands, and parts of the children of every kind of node, and of the longest lists."""
     tree = [context.program("lapilli"), "tree", "--depth", "99"]
-    read = Reading(context.print_lines(file), context.info(file)["frames"], every_command=True)
+    frames = context.info(file)["frames"]
+    read = Reading(context.print_lines(file), frames, every_command=True)
     whole = json.loads(context.run([*tree, "--json", "--all", file]).out)
-    check(whole == {"at": None, "nodes": read.frames, "of": len(read.frames)}, f"{file}: {difference(whole['nodes'], read.frames)}")
+    check(whole == {"at": None, "nodes": read.frames, "of": len(read.frames), "frames": frames}, f"{file}: {difference(whole['nodes'], read.frames)}")
     part = json.loads(context.run([*tree, "--json", "--all", "--children", "2", file]).out)
-    check(part == {"at": None, "nodes": read.frames[1:2], "of": len(read.frames)}, f"{file}: frame 2 is another one")
+    check(part == {"at": None, "nodes": read.frames[1:2], "of": len(read.frames), "frames": frames}, f"{file}: frame 2 is another one")
     every = sorted((n for f in read.frames for n in nodes_in(f)), key=lambda n: len(n["children"]))
     for found in {n["kind"]: n for n in every}.values():  # of each kind one that has most
         at, count = found["position"], len(found["children"])

@@ -14,7 +14,8 @@ struct lap_tree_printer {
     FILE *out;
     bool colour;               /* text only */
     const struct position *at; /* NULL: the whole trace */
-    uint64_t nodes, frames, submits, buffers;
+    uint64_t frames;           /* of the trace; what is behind the last one stands where one more would */
+    uint64_t nodes, submits, buffers;
     struct position_counts counts; /* of all frames */
     unsigned depth;                /* JSON: of the last node */
     uint64_t first, last;          /* the wanted children, from 1 */

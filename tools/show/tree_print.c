@@ -41,7 +41,6 @@ static void sum(struct lap_tree_printer *printer, const struct tree_node *node)
     printer->nodes++;
     if (node->kind != TREE_FRAME)
         return;
-    printer->frames++;
     printer->submits += node->submits;
     printer->buffers += node->buffers;
     position_add(&printer->counts, &node->counts);
@@ -85,7 +84,10 @@ static void print_name(const struct lap_tree_printer *printer, const struct tree
     if (node->text && printer->colour)
         fputs(NO_COLOUR, out);
     if (node->kind == TREE_FRAME)
-        fputs("frame", out);
+        fputs(node->position.numbers[0] <= printer->frames ? "frame"
+              : printer->frames                            ? "behind the last frame"
+                                                           : "no frame",
+              out);
     if (!node->object)
         return;
     lap_text_handle(lap_tree_object_type(node->kind), node->object, handle);
@@ -142,7 +144,10 @@ void lap_tree_text_end(struct lap_tree_printer *printer)
         print_part(printer);
         return;
     }
-    fprintf(stderr, "%" PRIu64 " frame%s", printer->frames, printer->frames == 1 ? "" : "s");
+    if (printer->frames)
+        fprintf(stderr, "%" PRIu64 " frame%s", printer->frames, printer->frames == 1 ? "" : "s");
+    else
+        fputs("no frames", stderr);
     print_counts(stderr, ", ", printer->submits, printer->buffers, &printer->counts);
     fputc('\n', stderr);
 }
@@ -216,5 +221,8 @@ enum lap_status lap_tree_json(void *user, const struct tree_node *node)
 void lap_tree_json_end(struct lap_tree_printer *printer)
 {
     close_to(printer, 0);
-    fprintf(printer->out, "], \"of\": %" PRIu64 "}\n", printer->children);
+    fprintf(printer->out, "], \"of\": %" PRIu64, printer->children);
+    if (!printer->at)
+        fprintf(printer->out, ", \"frames\": %" PRIu64, printer->frames);
+    fputs("}\n", printer->out);
 }
