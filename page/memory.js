@@ -68,6 +68,7 @@ export class Memory {
     this.about = dim(size(this.whole));
     this.types = el("input", {
       class: "wide",
+      placeholder: "f32x3,u8x4",
       "aria-label": "Types of the columns",
       title: "types like vec4, f32x3, u8x4, with commas for structures",
       on: {change: (event) => go({query: {as: event.target.value.trim() || null}}, {replace: true})}

@@ -159,7 +159,7 @@ async function showFacts(found) {
   if (api.capture !== found.id) return;
   fill(byId("facts"), [
     (info.program ?? "").split("/").pop(), info.recorded_on?.device?.replace(/ \(.*/, ""),
-    info.frames ? count(info.frames, "frame") : "no frames", size(info.bytes.file)
+    info.frames ? `${number(info.frames)} frame${info.frames > 1 ? "s" : ""}` : "no frames", size(info.bytes.file)
   ].filter(Boolean).join(" · "));
   byId("facts").title = [
     info.program, info.recorded_on?.driver, `Vulkan ${info.recorded_on?.api_version}`, info.stopped

@@ -98,6 +98,11 @@ def page_shows(program: Program, text: str) -> Callable[[Context], None]:
     return run
 
 
+def walk(nodes: list[dict]) -> list[dict]:
+    return [one for node in nodes for one in (node, *walk(node["children"]))]
+
+
+@case
 def code_is_found(context: Context) -> None:
     """A search opens the line of the shader that has the text."""
     record(context, [context.app("modern")])
@@ -117,6 +122,7 @@ def code_is_found(context: Context) -> None:
         browser.check_quiet(server.origin)
 
 
+@case
 def pushed_descriptors_are_shown_as_those_of_sets(context: Context) -> None:
     """The same dispatch looks at the same image, from a set and pushed: the rows and the thumbnail are the same."""
     shown = []
@@ -132,6 +138,7 @@ def pushed_descriptors_are_shown_as_those_of_sets(context: Context) -> None:
     check(shown[0] == shown[1] and any(thumb for _, thumb, _ in shown[0]), f"{shown}")
 
 
+@case
 def contents_are_compared(context: Context) -> None:
     """Draws of vkcube with the same descriptors differ in the bytes of their uniform buffer."""
     prepare(context, cube := next(program for program in programs(context) if program.name == "vkcube"))
@@ -158,6 +165,7 @@ def contents_are_compared(context: Context) -> None:
         browser.check_quiet(server.origin)
 
 
+@case
 def a_texel_has_all_of_its_values_at_every_width(context: Context) -> None:
     record(context, [context.app("modern")])
     at = lines(context, "draws", "--json", "FILE")[0]["position"]
@@ -176,6 +184,7 @@ def a_texel_has_all_of_its_values_at_every_width(context: Context) -> None:
         browser.check_quiet(server.origin)
 
 
+@case
 def a_trace_without_frames_says_so(context: Context) -> None:
     """What is behind the last frame is no frame: by info, the tree and the page."""
     record(context, [context.app("asks")])
@@ -189,6 +198,7 @@ def a_trace_without_frames_says_so(context: Context) -> None:
         check(shown == ["No frames", "no frames"] and browser.evaluate("document.querySelector('#film').hidden"), f"{shown}")
 
 
+@case
 def the_gate_names_the_port(context: Context) -> None:
     record(context, [context.app("asks")])
     with Server(context, "out.lapilli") as server, Browser(context) as browser:
@@ -196,10 +206,6 @@ def the_gate_names_the_port(context: Context) -> None:
         browser.wait_until("!!document.querySelector('#gate code')")
         shown = browser.evaluate("document.querySelector('#gate code').textContent")
         check(shown.startswith(f"{server.origin}/?token="), shown)
-
-
-def walk(nodes: list[dict]) -> list[dict]:
-    return [one for node in nodes for one in (node, *walk(node["children"]))]
 
 
 # ---- several traces, and views that are left
@@ -325,6 +331,4 @@ def wrong_addresses_and_a_server_that_ends_are_told(context: Context) -> None:
 
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     named = {program.name: program for program in programs(context)}
-    shown = {f"shows/{name}": page_shows(named[name], text) for name, text in (("vkcube", "Draw"), ("modern", "quarter"))}
-    return shown | CASES | {run.__name__.replace("_", "-"): run for run in (code_is_found, contents_are_compared, pushed_descriptors_are_shown_as_those_of_sets,
-                                                                   a_texel_has_all_of_its_values_at_every_width, a_trace_without_frames_says_so, the_gate_names_the_port)}
+    return {f"shows/{name}": page_shows(named[name], text) for name, text in (("vkcube", "Draw"), ("modern", "quarter"))} | CASES
