@@ -8,7 +8,7 @@
 
 #define SIDE   96u
 #define TEXELS (SIDE * SIDE)
-#define FORMAT VK_FORMAT_D16_UNORM
+#define FORMAT VK_FORMAT_D32_SFLOAT
 
 enum way { UNDEFINED_PASS, PASS, RENDERING, CLEAR, HALF, READ, WAYS };
 
@@ -18,7 +18,7 @@ struct scene {
     VkRenderPass undefined, known;
     VkFramebuffer framebuffers[WAYS];
     struct app_buffer noise, read;
-    uint16_t wanted[WAYS][TEXELS], before[TEXELS];
+    float wanted[WAYS][TEXELS], before[TEXELS];
 };
 
 /* ---- creation ---- */
@@ -60,10 +60,12 @@ static void create(struct scene *scene)
                                 VK_IMAGE_USAGE_TRANSFER_DST_BIT);
         scene->framebuffers[way] = app_framebuffer(app, scene->known, 1, &scene->images[way].view, SIDE, SIDE);
     }
-    app_buffer_create(app, &scene->noise, WAYS * TEXELS * 2, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_UPLOAD);
-    app_buffer_create(app, &scene->read, (WAYS + 1) * TEXELS * 2, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
-    for (uint32_t i = 0; i < scene->noise.size; i++)
-        scene->noise.mapped[i] = (uint8_t)app_random(&seed);
+    app_buffer_create(app, &scene->noise, WAYS * TEXELS * 4, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, APP_UPLOAD);
+    app_buffer_create(app, &scene->read, (WAYS + 1) * TEXELS * 4, VK_BUFFER_USAGE_TRANSFER_DST_BIT, APP_READBACK);
+    for (uint32_t i = 0; i < WAYS * TEXELS; i++) {
+        const float depth = (float)(app_random(&seed) % 65536) / 65536.0f;
+        memcpy(scene->noise.mapped + i * sizeof depth, &depth, sizeof depth);
+    }
     app_buffer_flush(app, &scene->noise, 0, VK_WHOLE_SIZE);
 }
 
@@ -83,14 +85,14 @@ static void destroy(struct scene *scene)
 
 /* ---- frames ---- */
 
-static uint16_t cleared_to(uint32_t frame)
+static float cleared_to(uint32_t frame)
 {
-    return (uint16_t)(frame % 2 ? 0xffff : 0);
+    return (float)(frame % 2);
 }
 
 static void copy_out(const struct scene *scene, VkCommandBuffer commands, enum way way, uint32_t place)
 {
-    const VkBufferImageCopy region = {.bufferOffset = (VkDeviceSize)place * TEXELS * 2,
+    const VkBufferImageCopy region = {.bufferOffset = (VkDeviceSize)place * TEXELS * 4,
                                       .imageSubresource = {VK_IMAGE_ASPECT_DEPTH_BIT, 0, 0, 1},
                                       .imageExtent = {SIDE, SIDE, 1}};
     vkCmdCopyImageToBuffer(commands, scene->images[way].image, VK_IMAGE_LAYOUT_GENERAL, scene->read.buffer, 1, &region);
@@ -128,7 +130,7 @@ static void render(const struct scene *scene, VkCommandBuffer commands, enum way
 static void clear(const struct scene *scene, VkCommandBuffer commands, enum way way, uint32_t frame)
 {
     const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_DEPTH_BIT, 0, 1, 0, 1};
-    const VkClearValue value = {.depthStencil = {cleared_to(frame) ? 1.0f : 0.0f, 0}};
+    const VkClearValue value = {.depthStencil = {cleared_to(frame), 0}};
     const VkImageLayout layout = VK_IMAGE_LAYOUT_GENERAL;
 
     if (way == UNDEFINED_PASS) {
@@ -151,11 +153,11 @@ static void clear(const struct scene *scene, VkCommandBuffer commands, enum way 
 /* The lower half becomes noise, of the one that is cleared in half only in the first frame. */
 static void fill(struct scene *scene, VkCommandBuffer commands, enum way way, uint32_t frame)
 {
-    const VkBufferImageCopy region = {.bufferOffset = (VkDeviceSize)way * TEXELS * 2,
+    const VkBufferImageCopy region = {.bufferOffset = (VkDeviceSize)way * TEXELS * 4,
                                       .imageSubresource = {VK_IMAGE_ASPECT_DEPTH_BIT, 0, 0, 1},
                                       .imageOffset = {0, SIDE / 2, 0},
                                       .imageExtent = {SIDE, SIDE / 2, 1}};
-    uint16_t *wanted = scene->wanted[way];
+    float *wanted = scene->wanted[way];
 
     for (uint32_t i = 0; i < TEXELS; i++)
         if (way != HALF || i % SIDE < SIDE / 2)
@@ -168,13 +170,13 @@ static void fill(struct scene *scene, VkCommandBuffer commands, enum way way, ui
     app_image_barrier(commands, &scene->images[way], VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_GENERAL);
     if (way == HALF) {
         const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_DEPTH_BIT, 0, 1, 0, 1};
-        const VkClearDepthStencilValue value = {cleared_to(frame) ? 1.0f : 0.0f, 0};
+        const VkClearDepthStencilValue value = {cleared_to(frame), 0};
         vkCmdClearDepthStencilImage(commands, scene->images[way].image, VK_IMAGE_LAYOUT_GENERAL, &value, 1, &all);
         app_image_barrier(commands, &scene->images[way], VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_GENERAL);
     }
     vkCmdCopyBufferToImage(commands, scene->noise.buffer, scene->images[way].image, VK_IMAGE_LAYOUT_GENERAL, 1,
                            &region);
-    memcpy(wanted + TEXELS / 2, scene->noise.mapped + region.bufferOffset, TEXELS);
+    memcpy(wanted + TEXELS / 2, scene->noise.mapped + region.bufferOffset, TEXELS / 2 * sizeof *wanted);
 }
 
 static void run_frame(struct scene *scene, uint32_t frame)
