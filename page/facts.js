@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What never changes about objects: the calls that made them, and the shaders of pipelines. Each is asked for once.
 
-import {api} from "./api.js";
+import {aborted, api} from "./api.js";
 import {reflect} from "./reflect.js";
 
 const KEPT = 2000;
@@ -15,7 +15,9 @@ function once(key, ask) {
   if (!made.has(key)) {
     const answer = ask();
     made.set(key, answer);
-    answer.catch(() => made.delete(key));
+    answer.catch(() => {
+      if (made.get(key) === answer) made.delete(key);
+    });
     if (made.size > KEPT) made.delete(made.keys().next().value);
   }
   return made.get(key);
@@ -47,7 +49,9 @@ export async function pipelineInfo(pipeline, at, depth = 0) {
   if (!libraries.length || depth > 2) return info;
   const whole = {...info};
   for (const library of libraries) {
-    const part = await pipelineInfo(library, at, depth + 1).catch(() => null);
+    const part = await pipelineInfo(library, at, depth + 1).catch((error) => {
+      if (aborted(error)) throw error; // another trace has libraries of its own
+    });
     for (const [name, value] of Object.entries(part ?? {}))
       if (/State$/.test(name)) whole[name] ??= value;
     const dynamic = part?.pDynamicState?.pDynamicStates ?? [];
