@@ -89,7 +89,7 @@ const struct lap_route lap_routes[] = {
     {.name = "objects",
      .pattern = "objects",
      .about = "the objects that live at a position",
-     .use = "To list what there is: at=3, type=VkImage; with count=true only how many. Sizes and formats are in 'object'.",
+     .use = "To list what there is: at=3, type=VkImage; with count=true only how many. 'bytes' is the memory of buffers and images; formats are in 'object'.",
      .words = {"state", "--json", "--list"},
      .parameters = {AT("--at"), TYPE, FLAG(count, "only how many of each type")}},
     {.name = "object",

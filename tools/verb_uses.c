@@ -266,18 +266,6 @@ static enum lap_status list_uses(struct lister *lister, const struct lap_reader 
 
 /* ---- unused objects ---- */
 
-/* What is bound in memory for it; UINT64_MAX: it says nothing of that. */
-static uint64_t bytes_of(const struct state_notes *notes)
-{
-    uint64_t bytes = 0;
-
-    if (!notes || !notes->binding)
-        return UINT64_MAX;
-    for (const struct state_binding *b = notes->binding; b; b = b->before)
-        bytes += b->plane || b == notes->binding ? b->size : 0;
-    return bytes;
-}
-
 /* "-": nothing else is known. */
 static void why_text(const struct lap_state_view *view, const struct unused *unused, char out[HOW_BYTES])
 {
@@ -304,7 +292,7 @@ static void put_unused(const struct lap_state_view *view, const struct unused *u
 {
     const struct object_life *life = lap_state_life(view, unused->number);
     const char *name = lap_state_name(view, unused->number, 1);
-    uint64_t bytes = bytes_of(state_objects_notes(view->objects, unused->number));
+    uint64_t bytes = lap_state_bytes(view, unused->number);
     char why[HOW_BYTES], number[24] = "";
 
     why_text(view, unused, why);

@@ -94,6 +94,7 @@ def what_is_shown_of_an_object_is_in_the_trace(context: Context) -> None:
         binds = [line["args"] for line in lines if line["name"] in ("lapilliBindBuffer", "lapilliBindImage") and line["index"] <= end
                  and name in (line["args"].get("buffer"), line["args"].get("image"))]
         check([(b["memory"], b["offset"], b["size"]) for b in shown["memory"]] == [(b["memory"], b["memoryOffset"], b["size"]) for b in binds], f"{shown['memory']}")
+        check(entry["bytes"] == (shown["memory"][0]["size"] if shown["memory"] else None), f"{name} has {entry['bytes']} bytes, not {shown['memory']}")
         given = [info["pObjectName"] for info in names if info["objectHandle"] == name]
         check(shown["name"] == (given[-1] if given else None) == entry["name"], f"{name} is named {shown['name']}, not {given}")
         users = {other for other, line in made.items() if entries[other]["parent"] != name and other != name

@@ -24,6 +24,18 @@ const char *lap_state_name(const struct lap_state_view *view, size_t number, uns
     return notes ? notes->at[which].name : NULL;
 }
 
+uint64_t lap_state_bytes(const struct lap_state_view *view, size_t number)
+{
+    const struct state_notes *notes = state_objects_notes(view->objects, number);
+    uint64_t bytes = 0;
+
+    if (!notes || !notes->binding)
+        return UINT64_MAX;
+    for (const struct state_binding *b = notes->binding; b; b = b->before)
+        bytes += b->plane || b == notes->binding ? b->size : 0;
+    return bytes;
+}
+
 uint64_t lap_state_frame(const struct lap_state_view *view, uint64_t ticket)
 {
     uint64_t first = 0, end = lap_reader_summary(view->trace)->frames;
@@ -235,13 +247,17 @@ static void put_json(const struct lap_state_view *view, const struct lap_state_s
     for (size_t i = 0; i < set->count && !view->counts; i++) {
         const struct object_life *life = lap_state_life(view, set->numbers[i]);
         const struct object_life *parent = life->parent == SIZE_MAX ? NULL : lap_state_life(view, life->parent);
+        const uint64_t bytes = lap_state_bytes(view, set->numbers[i]);
         fputs(i ? ", {\"object\": " : "{\"object\": ", out);
         lap_state_put_handle(out, life->type, life->index);
         fprintf(out, ", \"made\": %" PRIu64 ", \"parent\": ", life->begin - 1);
         lap_state_put_handle(out, parent ? parent->type : GEN_HANDLE_NONE, parent ? parent->index : 0);
         fputs(", \"name\": ", out);
         lap_text_put_json(out, lap_state_name(view, set->numbers[i], 1));
-        fputc('}', out);
+        if (bytes != UINT64_MAX)
+            fprintf(out, ", \"bytes\": %" PRIu64 "}", bytes);
+        else
+            fputs(", \"bytes\": null}", out);
     }
     if (!view->counts)
         fputs("]}\n", out);

@@ -85,6 +85,8 @@ void lap_state_put_set(const struct lap_state_view *view, const struct lap_state
 const struct object_life *lap_state_life(const struct lap_state_view *view, size_t number);
 /* which: 0 at the first ticket, 1 at the last one. NULL: none. */
 const char *lap_state_name(const struct lap_state_view *view, size_t number, unsigned which);
+/* Of memory that is bound to it at the last ticket, of all its planes. UINT64_MAX: nothing is known of that. */
+uint64_t lap_state_bytes(const struct lap_state_view *view, size_t number);
 /* Of a ticket; from 1. */
 uint64_t lap_state_frame(const struct lap_state_view *view, uint64_t ticket);
 /* JSON: "VkImage:1", with quotes; null for index 0. */
