@@ -6,7 +6,8 @@
 #define AT(option_)   {.name = "at", .form = LAP_FORM_POSITION, .needed = true, .option = option_, .about = WHERE}
 #define AT_OR_ALL     {.name = "at", .form = LAP_FORM_POSITION, .option = "--at", .about = WHERE "; all without it"}
 #define OBJECT        {.name = "object", .form = LAP_FORM_OBJECT, .needed = true, .about = "an object, like VkImage:7"}
-#define TYPE          {.name = "type", .form = LAP_FORM_NAME, .option = "--type", .about = "only objects of this type, like VkImage"}
+#define TYPE                                                                                                           \
+    {.name = "type", .form = LAP_FORM_NAME, .option = "--type", .about = "only objects of this type, like VkImage"}
 #define NUMBER(name_) {.name = #name_, .form = LAP_FORM_NUMBER, .option = "--" #name_, .about = "its number, from 0"}
 #define FLAG(name_, about_)                                                                                            \
     {                                                                                                                  \
@@ -22,54 +23,65 @@
 #define CANT_REPLAY (1u << LAP_TOOL_FAILED)
 /* How a picture of an attachment is made. */
 #define EDITS                                                                                                          \
-    {.name = "skip", .form = LAP_FORM_PLACES, .option = "--skip", .about = "leave out these draws and other commands, like 3.1.1.42,3.1.1.43"},                     \
-        {.name = "only", .form = LAP_FORM_PLACES, .option = "--only", .about = "leave out all draws but these, like 3.1.1.42"},       \
+    {.name = "skip", .form = LAP_FORM_PLACES, .option = "--skip",                                                      \
+     .about = "leave out these draws and other commands, like 3.1.1.42,3.1.1.43"},                                     \
+        {.name = "only", .form = LAP_FORM_PLACES, .option = "--only",                                                  \
+         .about = "leave out all draws but these, like 3.1.1.42"},                                                     \
     {                                                                                                                  \
-        .name = "wireframe", .form = LAP_FORM_FLAG, .option = "--wireframe", .about = "only the edges of triangles",            \
+        .name = "wireframe", .form = LAP_FORM_FLAG, .option = "--wireframe", .about = "only the edges of triangles",   \
         .whole = true                                                                                                  \
     }
 #define TEXELS                                                                                                         \
     NUMBER(mip), NUMBER(layer), NUMBER(slice),                                                                         \
     {                                                                                                                  \
-        .name = "aspect", .form = LAP_FORM_NAME, .option = "--aspect", .about = "color, depth, stencil, plane0, plane1 or plane2"      \
+        .name = "aspect", .form = LAP_FORM_NAME, .option = "--aspect",                                                 \
+         .about = "color, depth, stencil, plane0, plane1 or plane2"                                                    \
     }
 #define SHOWN                                                                                                          \
-    {.name = "range", .form = LAP_FORM_VALUES, .option = "--range", .about = "values of black and of white, like 0,0.1; without it the range of the values, of those that need one"},          \
+    {.name = "range", .form = LAP_FORM_VALUES, .option = "--range",                                                    \
+     .about = "values of black and of white, like 0,0.1; without it the range of the values, of those that need one"}, \
     {                                                                                                                  \
-        .name = "channels", .form = LAP_FORM_NAME, .option = "--channels", .about = "rgba, or one of r, g, b, a in grey, like a for alpha; without it the color without alpha"               \
+        .name = "channels", .form = LAP_FORM_NAME, .option = "--channels",                                             \
+         .about = "rgba, or one of r, g, b, a in grey, like a for alpha; without it the color without alpha"           \
     }
 
 const struct lap_route lap_routes[] = {
     {.name = "info",
      .pattern = "info",
      .about = "contents and requirements of the trace",
-     .use = "Ask it first: which program and GPU, how many frames, draws and objects, and whether the trace is complete.",
+     .use = "Ask it first: which program and GPU, how many frames, draws and objects, and whether the trace is "
+            "complete.",
      .words = {"info", "--json"}},
     {.name = "tree",
      .pattern = "tree",
      .about = "frames, submits, command buffers, render passes, labels and work, with counts",
-     .use = "To find your way: without 'at' the frames, at=3 what is in frame 3 down to its draws, at=3.1.1 in a command buffer. Where there is much, depth=2 or children=1-50.",
+     .use = "To find your way: without 'at' the frames, at=3 what is in frame 3 down to its draws, at=3.1.1 in a "
+            "command buffer. Where there is much, depth=2 or children=1-50.",
      .words = {"tree", "--json"},
      .parameters = {AT_OR_ALL,
-                    {.name = "depth", .form = LAP_FORM_NUMBER, .option = "--depth", .about = "so many levels below the position, like 2"},
+                    {.name = "depth", .form = LAP_FORM_NUMBER, .option = "--depth",
+                     .about = "so many levels below the position, like 2"},
                     ROWS(children, "only these of the direct children, like 1-50; 'of' says how many there are"),
                     FLAG(all, "every command, not only draws and other work"),
                     FLAG(quick, "without what is in command buffers")}},
     {.name = "draws",
      .pattern = "draws",
      .about = "draws, dispatches and ray traces",
-     .use = "To find a draw by its frame, pipeline, number of vertices or label: frames=3-5, pass=*shadow*, rows=1-100. For the draws that write an image ask 'uses'.",
+     .use = "To find a draw by its frame, pipeline, number of vertices or label: frames=3-5, pass=*shadow*, "
+            "rows=1-100. For the draws that write an image ask 'uses'.",
      .type = LAP_TYPE_LINES,
      .words = {"draws", "--json"},
      .parameters = {AT_OR_ALL,
                     ROWS(frames, "only these, like 3 or 3-5,9"),
-                    {.name = "pass", .form = LAP_FORM_TEXT, .option = "--pass", .about = "only in a debug label that matches this pattern, like *shadow*"},
+                    {.name = "pass", .form = LAP_FORM_TEXT, .option = "--pass",
+                     .about = "only in a debug label that matches this pattern, like *shadow*"},
                     ROWS(rows, "only these of the list, like 1-100; from 1"),
                     FLAG(state, "each with all that it finds bound")}},
     {.name = "command",
      .pattern = "commands/{at}",
      .about = "a call or command with its parameters, or all in a place",
-     .use = "To read what the program asked for: at=3.1.1.42 is a command, at=#17 a call outside of command buffers, at=3.1 all in a submit.",
+     .use = "To read what the program asked for: at=3.1.1.42 is a command, at=#17 a call outside of command buffers, "
+            "at=3.1 all in a submit.",
      .type = LAP_TYPE_LINES,
      .words = {"print", "--json"},
      .parameters = {AT("--at")}},
@@ -83,25 +95,29 @@ const struct lap_route lap_routes[] = {
     {.name = "bound",
      .pattern = "commands/{at}/state",
      .about = "all that a command finds bound",
-     .use = "To see what a draw works with: pipeline, descriptors with their buffers and images, vertex buffers, push constants, attachments, dynamic state. at=3.1.1.42",
+     .use = "To see what a draw works with: pipeline, descriptors with their buffers and images, vertex buffers, push "
+            "constants, attachments, dynamic state. at=3.1.1.42.",
      .words = {"state", "--json"},
      .parameters = {AT("--at")}},
     {.name = "objects",
      .pattern = "objects",
      .about = "the objects that live at a position",
-     .use = "To list what there is: at=3, type=VkImage; with count=true only how many. 'bytes' is the memory of buffers and images; formats are in 'object'.",
+     .use = "To list what there is: at=3, type=VkImage; with count=true only how many. 'bytes' is the memory of "
+            "buffers and images; formats are in 'object'.",
      .words = {"state", "--json", "--list"},
      .parameters = {AT("--at"), TYPE, FLAG(count, "only how many of each type")}},
     {.name = "object",
      .pattern = "objects/{object}",
      .about = "an object: its life, memory, contents, and the call that made it",
-     .use = "Its size, format and usage are in 'creation', the call that made it; also its memory, layouts, and the objects that are made of it. at=3, object=VkImage:7",
+     .use = "Its size, format and usage are in 'creation', the call that made it; also its memory, layouts, and the "
+            "objects that are made of it. at=3, object=VkImage:7.",
      .words = {"state", "--json"},
      .parameters = {AT("--at"), OBJECT}},
     {.name = "uses",
      .pattern = "objects/{object}/uses",
      .about = "what uses an object",
-     .use = "Which draw wrote this image, what reads this buffer: object=VkImage:7, and frames=3 for one frame. Rows whose 'access' has write are those that change it.",
+     .use = "Which draw wrote this image, what reads this buffer: object=VkImage:7, and frames=3 for one frame. Rows "
+            "whose 'access' has write are those that change it.",
      .type = LAP_TYPE_LINES,
      .words = {"uses", "--json"},
      .parameters = {AT_OR_ALL, ROWS(frames, "only these, like 3 or 3-5,9"), OBJECT}},
@@ -123,11 +139,15 @@ const struct lap_route lap_routes[] = {
     {.name = "memory",
      .pattern = "memory/{object}",
      .about = "the bytes of a buffer, and their origin",
-     .use = "To read vertices, indices or uniforms: at=3.1.1.42, object=VkBuffer:2, as=f32x3, stride=24, offset=0, bytes=240.",
+     .use = "To read vertices, indices or uniforms: at=3.1.1.42, object=VkBuffer:2, as=f32x3, stride=24, offset=0, "
+            "bytes=240.",
      .words = {"memory", "--json"},
      .parameters = {AT("--at"),
-                    {.name = "as", .form = LAP_FORM_NAME, .option = "--as", .about = "types of an element's parts, like f32x3, u32, vec4, mat4, or f32x3,u8x4; hexadecimal without it"},
-                    {.name = "stride", .form = LAP_FORM_NUMBER, .option = "--stride", .about = "bytes from an element to the next, like 24"},
+                    {.name = "as", .form = LAP_FORM_NAME, .option = "--as",
+                     .about = "types of an element's parts, like f32x3, u32, vec4, mat4, or f32x3,u8x4; hexadecimal "
+                              "without it"},
+                    {.name = "stride", .form = LAP_FORM_NUMBER, .option = "--stride",
+                     .about = "bytes from an element to the next, like 24"},
                     FLAG(parts, "only who wrote which range"),
                     OBJECT,
                     {.name = "offset", .form = LAP_FORM_NUMBER, .about = "of the first byte, from 0"},
@@ -142,7 +162,8 @@ const struct lap_route lap_routes[] = {
     {.name = "image_picture",
      .pattern = "images/{object}.png",
      .about = "the texels of an image that were uploaded, as a picture",
-     .use = "To look at a texture: at=3, object=VkImage:7. What draws made is in 'framebuffer_picture'. 'range' in the text has the values that are black and white.",
+     .use = "To look at a texture: at=3, object=VkImage:7. What draws made is in 'framebuffer_picture'. 'range' in "
+            "the text has the values that are black and white.",
      .type = LAP_TYPE_PNG,
      .made_by = "image",
      .file = "picture.png",
@@ -162,7 +183,8 @@ const struct lap_route lap_routes[] = {
      .words = {"shaders", "--json"},
      .answers = WITHOUT_TEXT,
      .parameters = {{.name = "at", .form = LAP_FORM_POSITION, .option = "--at", .about = "only of what lives there"},
-                    {.name = "pipeline", .form = LAP_FORM_OBJECT, .option = "--pipeline", .about = "only of this one, like VkPipeline:4"},
+                    {.name = "pipeline", .form = LAP_FORM_OBJECT, .option = "--pipeline",
+                     .about = "only of this one, like VkPipeline:4"},
                     {.name = "search", .form = LAP_FORM_TEXT, .option = "--search", .about = "lines with this text"},
                     FLAG(ignore-case, "in the search"),
                     FLAG(glsl, "as GLSL")}},
@@ -185,7 +207,8 @@ const struct lap_route lap_routes[] = {
     {.name = "framebuffer",
      .pattern = "framebuffer/{at}",
      .about = "the attachments behind a command, by a replay",
-     .use = "To know which attachments a draw has, with size, format and range of values. Their pictures: 'framebuffer_picture'.",
+     .use = "To know which attachments a draw has, with size, format and range of values. Their pictures: "
+            "'framebuffer_picture'.",
      .kind = LAP_ROUTE_PLAYS,
      .type = LAP_TYPE_LINES,
      .files = "framebuffer_picture",
@@ -195,14 +218,17 @@ const struct lap_route lap_routes[] = {
     {.name = "framebuffer_picture",
      .pattern = "framebuffer/{at}/{file}",
      .about = "an attachment as a picture (color0.png, depth.png), or its texels as bytes (color0.raw)",
-     .use = "To look at what was drawn up to a draw, and with it: at=3.1.1.42. Without 'file' the first color attachment; file=depth shows the depth. skip=3.1.1.42 shows it without the draw. In the text, 'files' are all attachments, and 'range' has the values that are black and white.",
+     .use = "To look at what was drawn up to a draw, and with it: at=3.1.1.42. Without 'file' the first color "
+            "attachment; file=depth shows the depth. skip=3.1.1.42 shows it without the draw. In the text, 'files' "
+            "are all attachments, and 'range' has the values that are black and white.",
      .kind = LAP_ROUTE_PLAYS,
      .type = LAP_TYPE_PNG,
      .made_by = "framebuffer",
      .file = "{at}-{file}",
      .parameters = {AT("--after"),
                     EDITS,
-                    {.name = "file", .form = LAP_FORM_FILE, .needed = true, .about = "the attachment, like color0.png or depth.png"}}},
+                    {.name = "file", .form = LAP_FORM_FILE, .needed = true,
+                     .about = "the attachment, like color0.png or depth.png"}}},
     {.name = "screenshots",
      .pattern = "screenshots",
      .about = "presented images of frames, by one replay",
@@ -210,7 +236,8 @@ const struct lap_route lap_routes[] = {
      .kind = LAP_ROUTE_FILM,
      .files = "screenshot",
      .words = {"replay", "--quiet", "--present", "headless", "--screenshot-dir", LAP_ROUTE_FILES},
-     .parameters = {{.name = "frames", .form = LAP_FORM_NUMBERS, .needed = true, .option = "--screenshot", .about = "numbers, like 1,5-9"}}},
+     .parameters = {{.name = "frames", .form = LAP_FORM_NUMBERS, .needed = true, .option = "--screenshot",
+                     .about = "numbers, like 1,5-9"}}},
     {.name = "screenshot",
      .pattern = "screenshots/{frames}.png",
      .about = "the presented image of a frame",
@@ -219,19 +246,24 @@ const struct lap_route lap_routes[] = {
      .type = LAP_TYPE_PNG,
      .made_by = "screenshots",
      .file = "frame_{frames}.png",
-     .parameters = {{.name = "frames", .form = LAP_FORM_NUMBER, .needed = true, .option = "--screenshot", .about = "the number of one frame, like 3"}}},
+     .parameters = {{.name = "frames", .form = LAP_FORM_NUMBER, .needed = true, .option = "--screenshot",
+                     .about = "the number of one frame, like 3"}}},
     {.name = "find",
      .pattern = "find",
      .about = "objects, labels, commands, shaders and lines of their code that have a text",
-     .use = "To find an object, a label, a command or a shader by name, or a word in its code: text=shadow. A text like VkImage:7 or 3.1.1.42 works, too.",
+     .use = "To find an object, a label, a command or a shader by name, or a word in its code: text=shadow. A text like "
+            "VkImage:7 or 3.1.1.42 works, too.",
      .type = LAP_TYPE_LINES,
      .words = {"find", "--json"},
-     .parameters = {{.name = "limit", .form = LAP_FORM_NUMBER, .option = "--limit", .about = "how many at most; 200 without it"},
-                    {.name = "text", .form = LAP_FORM_TEXT, .needed = true, .about = "a part of the name, in upper or lower case; or an object or position"}}},
+     .parameters = {{.name = "limit", .form = LAP_FORM_NUMBER, .option = "--limit",
+                     .about = "how many at most; 200 without it"},
+                    {.name = "text", .form = LAP_FORM_TEXT, .needed = true,
+                     .about = "a part of the name, in upper or lower case; or an object or position"}}},
     {.name = "check",
      .pattern = "check",
      .about = "whether this machine can play the trace, and how",
-     .use = "Before pictures fail, or when they do: 'refusal' says why a replay is impossible, 'findings' what this GPU lacks.",
+     .use = "Before pictures fail, or when they do: 'refusal' says why a replay is impossible, 'findings' what this "
+            "GPU lacks.",
      .kind = LAP_ROUTE_PLAYS,
      .words = {"replay", "--check", "--json"},
      .answers = CANT_REPLAY},

@@ -134,6 +134,9 @@ static enum lap_status take_arguments(struct call *call, const cJSON *arguments)
             value = "1";
         else if (cJSON_IsNumber(item))
             snprintf(call->texts[count], NUMBER_BYTES, "%.15g", item->valuedouble), value = call->texts[count++];
+        if (cJSON_IsNumber(item) && strpbrk(value, ".e")) /* 3.10 would become 3.1 */
+            return lap_fail(LAP_ERROR_ARGUMENT, "'%.40s' has a number with a point: write it as text, in quotes",
+                            item->string);
         if (!value)
             return lap_fail(LAP_ERROR_ARGUMENT, "'%.40s' is no text, number or boolean", item->string);
         status = take_argument(call, item->string, value);
@@ -162,6 +165,7 @@ static void add_said(cJSON *result, const struct lap_route *route, const char *s
 {
     static const char *const others[][2] = {{"lapilli image --after ", "framebuffer_picture, at "},
                                             {"lapilli image --after", "framebuffer_picture"},
+                                            {"lapilli image FILE --at POSITION VkImage:N", "image_picture"},
                                             {"; --raw writes its bytes", ""},
                                             {"; -o writes it", ""}};
     char text[2 * LAP_ANSWER_SENTENCE];
@@ -198,7 +202,8 @@ static cJSON *failure(const struct call *call, struct lap_answer *answer)
     if (answer->status == 410)
         add_sentence(result, "the file was replaced meanwhile; ask again");
     else if (answer->status == 404 && answer->exit < 0)
-        add_sentence(result, "there is no such picture, or it is too large; 'info' says how many frames there are");
+        add_sentence(result, "there is no such picture, or it is too large. Only frames that present something have "
+                             "one; 'info' says how many frames there are");
     else
         add_said(result, route, answer->sentence);
     lap_answer_drop(answer);

@@ -156,8 +156,11 @@ static void list_tools(const cJSON *id)
         const struct lap_route *route = &lap_routes[i];
         if (!lap_assistant_has(route))
             continue;
-        snprintf(about, sizeof about, "%c%s. %s%s", toupper((unsigned char)*route->about), route->about + 1, route->use,
-                 route->type == LAP_TYPE_PNG ? "" : " Absent members are zero, null or empty.");
+        if (route->type == LAP_TYPE_PNG)
+            snprintf(about, sizeof about, "%s", route->use);
+        else
+            snprintf(about, sizeof about, "%c%s. %s Absent members are zero, null or empty.",
+                     toupper((unsigned char)*route->about), route->about + 1, route->use);
         (void)cJSON_AddItemToArray(list, tool(route->name, about, schema_of(route)));
     }
     send_result(id, result);

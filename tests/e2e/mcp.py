@@ -132,9 +132,9 @@ def what_is_wrong_is_said(context: Context) -> None:
     context.run([context.app("depth")], context.layer_env())
     draw, image = next((line["position"], line["pass"]["attachments"][0]["image"]) for line in rows(context.run([context.program("lapilli"), "draws", "--json", "--state", "out.lapilli"]).out) if line["pass"])
     said = [(call(1, "bound", at="99999"), "the trace has "), (call(2, "bound", at="-1"), "'at' wants a position"), (call(3, "bound"), "'at' is missing"), (call(4, "tree", no=1), "no parameter 'no'; there are 'at'"),
-            (call(5, "tree", at=[1]), "no text"), (call(6, "tree", capture=2), "no such trace"), (call(7, "framebuffer_picture", at="1", file="../x.png"), "the name of a file"),
+            (call(5, "tree", at=[1]), "no text"), (call(5, "tree", at=3.25), "in quotes"), (call(6, "tree", capture=2), "no such trace"), (call(7, "framebuffer_picture", at="1", file="../x.png"), "the name of a file"),
             (call(8, "framebuffer_picture", at=draw, file="color9.png"), "'file' is one of [\"color0\""), (call(9, "screenshot", frames=9999), "there is no such picture"), (call(10, "tree", cursor=10**9), "behind the end"),
-            (call(11, "image_picture", at=draw, object=image), "(framebuffer_picture, at ")]
+            (call(11, "image_picture", at=draw, object=image), "(framebuffer_picture, at "), (call(12, "memory", at=draw, object=image), "texels are shown by image_picture")]
     wrong = [("{", -32700), ("[]", -32600), ({"id": 20, "method": "no/such"}, -32601), (call(21, "image_texels", at="1", object="VkImage:1"), -32602), ({"id": 22, "method": "tools/call"}, -32602)]
     answers = talk(context, [*(m for m, _ in said), *(m for m, _ in wrong), {"id": 99, "method": "ping"}])
     for (_, sentence), answer in zip(said, answers):
