@@ -228,7 +228,8 @@ export class Viewer {
     }, {title: "the range of the values", id: named("auto")});
     const gap = () => el("span", {class: "sep"});
     this.controls = [
-      this.letters, gap(), this.low, this.high, this.auto, gap(), this.buttons.flip, this.buttons.fit, this.buttons.real
+      this.letters, gap(), el("span", {class: "held"}, this.low, this.high, this.auto), gap(), this.buttons.flip,
+      this.buttons.fit, this.buttons.real
     ];
   }
 
