@@ -245,15 +245,19 @@ def a_switch_of_the_trace_leaves_nothing_of_the_one_before(context: Context) -> 
     """Nor does Back, nor a switch back at once. Nobody waits any more for replays and thumbnails of a view that was left."""
     for name in ("depth", "compute"):
         record(context, [context.app(name)], f"{name}.lapilli")
-    replays, thumbnails = Gate(context, "replay"), Gate(context, "image", "--at")
+    trees, replays, thumbnails = Gate(context, "tree"), Gate(context, "replay"), Gate(context, "image", "--at")
     with Server(context, "depth.lapilli", "compute.lapilli", folder=replays.folder) as server, Browser(context) as browser:
         first, second = (path.rpartition("/")[2] for path in server.captures())
 
         def work() -> set[tuple[str, str]]:
-            return {found.groups() for one in server.work() if (found := re.match(r"/v1/captures/(\w+)/(framebuffer|screenshots|images)", one["path"]))}
+            return {found.groups() for one in server.work() if (found := re.match(r"/v1/captures/(\w+)/(tree|framebuffer|screenshots|images)", one["path"]))}
 
         browser.open(server.url)
-        browser.wait_until("document.querySelector('#state').dataset.at")
+        for capture in (first, second, first):
+            until(lambda: work() == {(capture, "tree")}, "the frames of one trace alone")
+            browser.evaluate(choose(second if capture == first else first))
+        trees.open()
+        browser.wait_until(f"document.querySelector('#state').dataset.at == '{COMPUTES}'")
         browser.evaluate(f"location.hash = '#/{first}/commands/{DRAWS[1]}?target=depth'")
         until(lambda: work() == {(first, "framebuffer")}, "a picture")
         browser.click("#film-pictures")
