@@ -11,6 +11,7 @@ enum lap_unseen {
     LAP_UNSEEN_TILED_OUTSIDE, /* of both: images whose layout only a driver knows */
     LAP_UNSEEN_TILED_BYTES,   /* host writes to such a layout */
     LAP_UNSEEN_SIGNALS,       /* signals of other processes or APIs */
+    LAP_UNSEEN_QUERIES,       /* of a part: results of queries from before it, which the device copies */
     LAP_UNSEEN_COUNT
 };
 
@@ -32,6 +33,9 @@ static const struct {
                                 "mapped: the host's stores are not recorded, and a replay begins it with zeroes"},
     [LAP_UNSEEN_SIGNALS] = {"signals_from_outside", "a semaphore or fence of another process or API was imported: a "
                                                     "replay takes waits for its signals as over"},
+    [LAP_UNSEEN_QUERIES] = {"queries_before_part",
+                            "the device copies results of queries that ended before this part of "
+                            "the run began: in a replay they are 0"},
 };
 
 #endif

@@ -54,6 +54,27 @@ bool layer_progress_queries_any(const struct layer_progress_queries *list, struc
     return false;
 }
 
+bool layer_progress_queries_remove(struct layer_progress_queries *list, struct layer_progress_query what)
+{
+    uint64_t end = (uint64_t)what.first + what.count;
+    bool good = true;
+
+    for (uint32_t i = list->count; i-- > 0;) {
+        struct layer_progress_query *item = &list->items[i], whole = *item;
+        uint64_t whole_end = (uint64_t)whole.first + whole.count;
+        if (whole.object != what.object || whole.first >= end || what.first >= whole_end)
+            continue;
+        *item = list->items[--list->count];
+        if (whole.first < what.first)
+            good &= layer_progress_queries_add(
+                list, (struct layer_progress_query){whole.object, whole.first, what.first - whole.first});
+        if (whole_end > end)
+            good &= layer_progress_queries_add(
+                list, (struct layer_progress_query){whole.object, (uint32_t)end, (uint32_t)(whole_end - end)});
+    }
+    return good;
+}
+
 void layer_progress_queries_finish(struct layer_progress_queries *list)
 {
     free(list->items);
@@ -71,6 +92,26 @@ static void add(struct layer_cmdbuf *cb, struct layer_progress_query query)
 void layer_progress_query_event(struct layer_cmdbuf *cb, VkEvent event)
 {
     add(cb, layer_progress_query_of_event(cb->device, event));
+}
+
+/* Without those that the command buffer itself has made before: they are no results of earlier submits. */
+static void add_copied(struct layer_cmdbuf *cb, struct layer_progress_query query)
+{
+    if (!layer_progress_queries_any(&cb->progress_queries, query) &&
+        !layer_progress_queries_add(&cb->copied_queries, query))
+        layer_stop("out of memory");
+}
+
+void layer_copied_queries(struct layer_cmdbuf *cb, VkQueryPool pool, uint32_t first, uint32_t count)
+{
+    if (layer.options.parts.on && cb->state == LAYER_CMDBUF_RECORDING)
+        add_copied(cb, layer_progress_query_of_queries(cb->device, pool, first, count));
+}
+
+void layer_copied_queries_append(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary)
+{
+    for (uint32_t i = 0; i < secondary->copied_queries.count; i++)
+        add_copied(cb, secondary->copied_queries.items[i]);
 }
 
 static void tell_queries(struct layer_cmdbuf *cb, VkQueryPool pool, uint32_t first, uint32_t count)

@@ -26,9 +26,15 @@ bool layer_progress_queries_append(struct layer_progress_queries *progress_queri
 /* True when the list has the event or one of the queries. */
 bool layer_progress_queries_any(const struct layer_progress_queries *progress_queries,
                                 struct layer_progress_query what);
+/* Takes these away. False when out of memory. */
+bool layer_progress_queries_remove(struct layer_progress_queries *progress_queries, struct layer_progress_query what);
 void layer_progress_queries_finish(struct layer_progress_queries *progress_queries);
 
 /* A command of a command buffer sets the event. */
 void layer_progress_query_event(struct layer_cmdbuf *cb, VkEvent event);
+
+/* A command of a command buffer copies results of queries, or the secondary one does that it executes. */
+void layer_copied_queries(struct layer_cmdbuf *cb, VkQueryPool pool, uint32_t first, uint32_t count);
+void layer_copied_queries_append(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary);
 
 #endif

@@ -473,6 +473,7 @@ void layer_touch_reset(struct layer_cmdbuf *cb)
     layer_cmdbuf_parts_reset(cb);
     cb->sets_count = 0;
     cb->progress_queries.count = 0;
+    cb->copied_queries.count = 0;
     cb->image_steps.count = 0;
     layer_builds_reset(cb);
     memset(cb->bound, 0, sizeof cb->bound);
@@ -486,6 +487,7 @@ void layer_touch_finish(struct layer_cmdbuf *cb)
 {
     layer_touched_finish(&cb->touched);
     layer_progress_queries_finish(&cb->progress_queries);
+    layer_progress_queries_finish(&cb->copied_queries);
     layer_cmdbuf_parts_finish(cb);
     free(cb->shaders);
     cb->shaders = NULL;
@@ -531,6 +533,7 @@ static void touch_part(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secon
 
 void layer_touch_secondary(struct layer_cmdbuf *cb, const struct layer_cmdbuf *secondary)
 {
+    layer_copied_queries_append(cb, secondary);
     for (uint32_t i = 0; i <= secondary->part_count && cb->state == LAYER_CMDBUF_RECORDING; i++) {
         struct layer_cmdbuf_part_view part = layer_cmdbuf_part_at(secondary, i);
         touch_part(cb, secondary, &part);

@@ -3,6 +3,7 @@
 #include "gen_layer.h"
 #include "layer/command/image_region.h"
 #include "layer/command/image_state.h"
+#include "layer/command/progress_query.h"
 #include "layer/core/records.h"
 #include "layer/image/format_utils.h"
 #include "vulkan/chain.h"
@@ -74,6 +75,7 @@ void hook_after_CmdCopyQueryPoolResults(struct layer_cmdbuf *cb, VkCommandBuffer
                 (flags & VK_QUERY_RESULT_64_BIT ? (VkDeviceSize)8 : 4);
         bytes += (queryCount - 1) * stride;
     }
+    layer_copied_queries(cb, queryPool, firstQuery, queryCount);
     layer_touch_buffer(cb, dstBuffer, dstOffset, bytes, results ? LAYER_WRITES_PARTLY : LAYER_WRITES_VARYING);
 }
 

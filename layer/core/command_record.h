@@ -68,6 +68,7 @@ struct layer_cmdbuf {
     uint32_t part_count, part_capacity;
     struct layer_event_steps events;
     struct layer_progress_queries progress_queries;
+    struct layer_progress_queries copied_queries; /* with parts: copies of results that earlier submits left */
     struct layer_image_steps image_steps;
     struct layer_structure_steps structure_steps;
     struct layer_touched touched;   /* memory that the commands name directly */

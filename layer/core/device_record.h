@@ -165,6 +165,8 @@ struct layer_device_submit {
     struct lap_touched touched; /* by the current submit: kept to reuse its memory, as are the next two */
     struct layer_touched batch;
     struct layer_progress_queries progress_queries;
+    struct layer_progress_queries lost_queries; /* available since before the part, and not 0 as in a replay */
+    bool said_lost;                             /* that the device copies one */
     struct layer_unseen {
         struct layer_written *ranges;
         uint32_t count, capacity;

@@ -5,12 +5,30 @@
 
 #include "layer/core/layer.h"
 
+#define JSON_BYTES 320u
+
+static const char *say(enum lap_unseen what, char json[JSON_BYTES])
+{
+    lap_log(&layer.log, LAP_LOG_WARNING, "%s", lap_unseen_kinds[what].text);
+    snprintf(json, JSON_BYTES, "{\"%s\":\"%s\"}", lap_unseen_kinds[what].key, lap_unseen_kinds[what].text);
+    return json;
+}
+
+void layer_note_unseen_of_part(enum lap_unseen what)
+{
+    struct lap_writer *writer;
+    char json[JSON_BYTES];
+    layer_parts_enter();
+    writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
+    if (writer && !lap_writer_stopped(writer))
+        lap_writer_info(writer, say(what, json));
+    layer_parts_leave();
+}
+
 void layer_note_unseen(enum lap_unseen what)
 {
-    char json[320];
+    char json[JSON_BYTES];
     if (atomic_fetch_or_explicit(&layer.unseen, 1u << what, memory_order_relaxed) >> what & 1)
         return;
-    lap_log(&layer.log, LAP_LOG_WARNING, "%s", lap_unseen_kinds[what].text);
-    snprintf(json, sizeof json, "{\"%s\":\"%s\"}", lap_unseen_kinds[what].key, lap_unseen_kinds[what].text);
-    layer_recording_info(json);
+    layer_recording_info(say(what, json));
 }

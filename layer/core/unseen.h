@@ -10,5 +10,7 @@
 
 /* During a fork or the beginning of a recording, a call may report nothing, or report twice. */
 void layer_note_unseen(enum lap_unseen what);
+/* The same, in the part that is recorded, if one is; each time. */
+void layer_note_unseen_of_part(enum lap_unseen what);
 
 #endif

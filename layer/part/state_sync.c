@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Events, queries, fences, semaphores and presentable images, as idle devices have them. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "gen_encode_block.h"
+#include "layer/command/progress_query.h"
 #include "layer/core/records.h"
 #include "layer/part/live_objects.h"
 #include "layer/part/state.h"
@@ -31,11 +33,15 @@ static enum lap_status set_events(struct layer_state_commands *commands)
 
 /* ---- queries ---- */
 
-static bool is_available(struct layer_device *dev, VkQueryPool pool, uint32_t query)
+/* *out_zero: all that it has counted. */
+static bool is_available(struct layer_device *dev, VkQueryPool pool, uint32_t query, bool *out_zero)
 {
+    static const uint64_t zeroes[16];
     uint64_t results[16] = {0}; /* more than any type has */
-    return dev->vk.GetQueryPoolResults(dev->handle, pool, query, 1, sizeof results, results, sizeof results,
-                                       VK_QUERY_RESULT_64_BIT) == VK_SUCCESS;
+    bool available = dev->vk.GetQueryPoolResults(dev->handle, pool, query, 1, sizeof results, results, sizeof results,
+                                                 VK_QUERY_RESULT_64_BIT) == VK_SUCCESS;
+    *out_zero = memcmp(results, zeroes, sizeof results) == 0;
+    return available;
 }
 
 static VkQueueFlags queues_of(VkQueryType type)
@@ -55,6 +61,12 @@ static VkQueueFlags queues_of(VkQueryType type)
     default:
         return 0;
     }
+}
+
+/* Whether a replay of the whole run would find this result: a time differs anyway, and structures are asked again. */
+static bool counts(VkQueryType type)
+{
+    return type != VK_QUERY_TYPE_TIMESTAMP && !layer_state_asks_structures(type);
 }
 
 /* The results differ, but they are available, and programs wait for that. */
@@ -81,8 +93,11 @@ static enum lap_status set_queries(struct layer_state_commands *commands)
 {
     struct layer_device *dev = commands->dev;
     struct layer_live_objects pools;
-    const enum lap_status status = layer_live_objects_of(dev, GEN_HANDLE_VkQueryPool, &pools);
+    enum lap_status status = layer_live_objects_of(dev, GEN_HANDLE_VkQueryPool, &pools);
+    bool zero;
 
+    dev->submit.lost_queries.count = 0;
+    dev->submit.said_lost = false;
     for (size_t i = 0; i < pools.count; i++) {
         const struct layer_query_pool *pool = (const struct layer_query_pool *)pools.items[i];
         const VkQueryPool handle = gen_VkQueryPool(pool->object.handle);
@@ -91,9 +106,15 @@ static enum lap_status set_queries(struct layer_state_commands *commands)
             continue;
         if ((enc = layer_state_command(commands, GEN_vkCmdResetQueryPool)))
             gen_encode_vkCmdResetQueryPool(enc, handle, 0, pool->count);
-        for (uint32_t query = 0; query < pool->count; query++)
-            if (is_available(dev, handle, query))
-                end_query(commands, handle, pool->type, query);
+        for (uint32_t query = 0; query < pool->count; query++) {
+            if (!is_available(dev, handle, query, &zero))
+                continue;
+            end_query(commands, handle, pool->type, query);
+            if (!zero && counts(pool->type) &&
+                !layer_progress_queries_add(&dev->submit.lost_queries,
+                                            layer_progress_query_of_queries(dev, handle, query, 1)))
+                status = lap_no_memory("lost queries");
+        }
     }
     layer_live_objects_finish(&pools);
     return status;

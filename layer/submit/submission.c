@@ -276,6 +276,7 @@ void layer_submit_finish(struct layer_device *dev)
     lap_touched_finish(&dev->submit.touched);
     layer_touched_finish(&dev->submit.batch);
     layer_progress_queries_finish(&dev->submit.progress_queries);
+    layer_progress_queries_finish(&dev->submit.lost_queries);
     lap_map_finish(&dev->submit.resources);
     layer_check_finish(dev);
 }

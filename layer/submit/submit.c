@@ -7,6 +7,7 @@
 #include "gen_renamed.h"
 #include "layer/command/build_inputs.h"
 #include "layer/command/image_state.h"
+#include "layer/core/unseen.h"
 #include "layer/submit/external_sync.h"
 #include "layer/submit/full_checks.h"
 #include "layer/submit/host_gate.h"
@@ -180,6 +181,25 @@ static void wait_for_host(struct gathering *g, struct layer_host_gate gate)
         g->failed = true;
 }
 
+/* Of a part: copies of results that a replay can't have are told once. Results that the part itself makes count no
+ * more. */
+static bool look_for_lost_queries(struct layer_device *dev, const struct layer_cmdbuf *cb)
+{
+    bool good = true;
+
+    for (uint32_t i = 0; i < cb->copied_queries.count && !dev->submit.said_lost; i++)
+        if (layer_progress_queries_any(&dev->submit.lost_queries, cb->copied_queries.items[i])) {
+            dev->submit.said_lost = true;
+            layer_note_unseen_of_part(LAP_UNSEEN_QUERIES);
+        }
+    for (uint32_t i = 0; i <= cb->part_count; i++) {
+        const struct layer_progress_queries *made = layer_cmdbuf_part_at(cb, i).progress_queries;
+        for (uint32_t j = 0; j < made->count; j++)
+            good &= layer_progress_queries_remove(&dev->submit.lost_queries, made->items[j]);
+    }
+    return good;
+}
+
 static void batch_commands(struct gathering *g, VkCommandBuffer handle)
 {
     const struct layer_cmdbuf *cb = layer_cmdbuf_of(handle);
@@ -198,6 +218,8 @@ static void batch_commands(struct gathering *g, VkCommandBuffer handle)
         layer_image_steps_apply(g->dev, cb, layer_queue_of(g->queue)->family, g->dev->submit.serial);
     if (cb)
         layer_builds_apply(g->dev, cb);
+    if (cb && g->dev->submit.lost_queries.count && !look_for_lost_queries(g->dev, cb))
+        g->failed = true;
     if (!cb)
         g->failed = true;
 }

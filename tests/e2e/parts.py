@@ -15,6 +15,7 @@ import subprocess
 import threading
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import Callable, Collection
 
 from e2e.cases import OTHER_DRIVERS, VALIDATION, Cases, Context, Program, Skip, check, check_no_validation_message, check_verified, child_of, is_finished, patience, prepare, prepare_on, programs, \
@@ -570,6 +571,28 @@ def a_disk_that_is_full_ends_the_part_alone(context: Context) -> None:
                             context.app("parts")], expect=None)
         check("ok parts" in done.out, f"the program did not get to its end: {done.text}")
         check(os.strerror(errno.ENOSPC) in done.err, done.text)
+
+
+@case
+def results_of_queries_from_before_a_part_are_told(context: Context) -> None:
+    """Only where the device copies them, and once in each part. The part itself makes those of later frames."""
+    for driver in (None, *(path for path in OTHER_DRIVERS.values() if path.exists())):
+        one = replace(context, driver=driver)
+        counts = [context.app("counts"), "--frames", "9"]
+        done = capture(one, [*counts, "--last"], "out.lapilli", "--submits", "3-5,7-8", expect=None)
+        if done.status == 77:
+            continue
+        check(done.err.count("the device copies results of queries that ended before this part of the run began") == 2, done.err)
+        for name in ("out.lapilli", "out-2.lapilli"):
+            check("copies results of queries" in one.info(name)["queries_before_part"], name)
+            done = one.replay(name, expect=1)
+            check(done.out.endswith(" checks, 1 different\n") and "That may be the difference below" in done.err, done.text)
+        done = capture(one, [*counts, "--last"], "whole.lapilli")
+        check(check_verified(one.replay("whole.lapilli")) > 8 and one.info("whole.lapilli")["queries_before_part"] is None, "the whole run differs")
+        done = capture(one, counts, "none.lapilli", "--submits", "3-5", expect=None)
+        check(done.status == 77 or ("copies results" not in done.err and one.info("none.lapilli")["queries_before_part"] is None), done.err)
+        for path in one.folder.glob("*.lapilli"):
+            path.unlink()
 
 
 @case

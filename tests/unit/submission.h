@@ -21,6 +21,11 @@ void layer_note_unseen(enum lap_unseen what)
     (void)what;
 }
 
+void layer_note_unseen_of_part(enum lap_unseen what)
+{
+    (void)what;
+}
+
 void layer_external_sync_look_at_files(struct layer_device *device)
 {
     (void)device;
