@@ -128,14 +128,20 @@ def pushed_descriptors_are_shown_as_those_of_sets(context: Context) -> None:
     shown = []
     for options in ([], ["--push"]):
         record(context, [context.app("depth"), *options], f"out{len(options)}.lapilli")
-    with Server(context, "out0.lapilli", "out1.lapilli") as server, Browser(context) as browser:
+    record(context, [context.app("push")])
+    first = lines(context, "draws", "--json", "FILE")[0]["position"]
+    with Server(context, "out0.lapilli", "out1.lapilli", "out.lapilli") as server, Browser(context) as browser:
         for path, file in zip(server.captures(), ("out0.lapilli", "out1.lapilli")):
             at = next(line["position"] for line in map(json.loads, verb(context, ["draws", "--json", "FILE"], file).stdout.splitlines()) if line["command"] == "vkCmdDispatch" and line["position"].startswith("4."))
             browser.open(f"{server.url}#/{path.split('/')[-1]}/commands/{at}")
             browser.wait_until(f"document.querySelector('#state').dataset.at == '{at}' && {READY}")
             shown.append(browser.evaluate("""[...document.querySelectorAll('#state [data-part^=Set] dl')].flatMap((list) => [...list.querySelectorAll('dd')])
                 .filter((row) => row.dataset.key.includes(' ')).map((row) => [row.previousSibling.textContent, row.querySelector('.thumb')?.dataset.thumb ?? '', row.textContent.replace('GPU', '')])"""))
-    check(shown[0] == shown[1] and any(thumb for _, thumb, _ in shown[0]), f"{shown}")
+        check(shown[0] == shown[1] and any(thumb for _, thumb, _ in shown[0]), f"{shown}")
+        browser.open(f"{server.url}#/{server.captures()[2].split('/')[-1]}/commands/{first}")
+        browser.wait_until(f"document.querySelector('#state').dataset.at == '{first}' && {READY}")
+        pushed = browser.evaluate("document.querySelector('#state [data-part=\"Set 1\"]').textContent")
+        check("VkSampler:1" in pushed and "VK_NULL_HANDLE" not in pushed, f"a sampler is pushed without an image: {pushed}")
 
 
 @case
