@@ -338,12 +338,12 @@ def strangers_who_stream_nonsense_are_turned_away(context: Context) -> None:
 @case
 def names_of_strangers_are_harmless(context: Context) -> None:
     """In names of files, and on terminals."""
-    name = "-a\x1b[2J\u202egpj.\udc9b"
+    name = "-a\x1b[2J\u202egpj.\udc9bb" + "é" * 115
     shutil.copy(context.app("compute"), context.folder / name)
     receiver = Receiver(context)
     context.run([f"./{name}"], context.layer_env(LAPILLI_FILE=f"unix:{context.folder}/socket"))
     [told] = receiver.end()
-    check(names(context) == ["_a_[2J_gpj._.lapilli"] == [Path(told["file"]).name], f"{names(context)} {told}")
+    check(names(context) == ["_a_[2J_gpj._b" + "é" * 92 + ".lapilli"] == [Path(told["file"]).name], f"{names(context)} {told}")
     text = context.run([context.program("lapilli"), "info", told["file"]]).out
     check("gpj." in text and "\x1b" not in text and "\u202e" not in text, text)
 

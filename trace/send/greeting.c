@@ -156,9 +156,17 @@ enum lap_status lap_greeting_call(int fd, const struct lap_greeted *self, const 
 
 /* ---- the receiver ---- */
 
+#define KEPT_NAME_BYTES 200u /* of a program: names of files have at most 255, with a number and an ending */
+
 /* The name becomes a part of a file's name, and goes to terminals. */
 static void clean(char *name)
 {
+    size_t end = strnlen(name, KEPT_NAME_BYTES + 1);
+    if (end > KEPT_NAME_BYTES) { /* not within a character */
+        while (--end && (name[end] & 0xc0) == 0x80)
+            ;
+        name[end] = 0;
+    }
     (void)lap_utf8_clean(name, '_');
     for (char *p = name; *p; p++)
         if (*p == '/' || (p == name && (*p == '.' || *p == '-')))
