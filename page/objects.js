@@ -239,9 +239,9 @@ class ObjectView {
     } finally { clearTimeout(wait); }
   }
 
-  /** Nobody looks any more. An object that is not shown yet is asked for when somebody looks again. */
+  /** Nobody looks any more. What is not there yet is asked for when somebody looks again. */
   leave() {
-    if (this.box.dataset.object) return;
+    if (this.box.dataset.object && !api.running) return;
     this.stop?.abort();
     this.key = "";
   }

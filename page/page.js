@@ -208,7 +208,7 @@ async function open(found) {
       capture,
       film: new Film(capture, found),
       tree: new Tree(capture),
-      picture: new Picture(),
+      picture: new Picture(capture),
       state: parts.state ?? new State(capture),
       objects: new Objects(capture),
       shaders: new Shaders(),

@@ -15,7 +15,8 @@ export const nextTarget = () => (wish.target === PRESENTED ? null : wish.target)
 const wish = {target: null, instead: null};
 
 export class Picture {
-  constructor() {
+  constructor(capture) {
+    this.capture = capture;
     this.at = "";
     this.viewer = new Viewer("picture");
     this.box = this.viewer.box;
@@ -33,6 +34,7 @@ export class Picture {
         this.box, this.viewer.line);
   }
 
+  get presents() { return this.capture.frames.marked > 0; }
   get isFrame() { return !this.at.includes("."); }
 
   /** Shows the picture of a position; `query` names the attachment, and whether without the command or as edges. */
@@ -196,7 +198,7 @@ export class Picture {
     fill(this.targets, last,
         this.lines?.map((line) => make(line.name, line.name.replace(/([a-z])(\d)/g, "$1 $2").replace("-", " "),
                             `${line.image} ${plain(line.format, "VK_FORMAT_")}`)),
-        make(PRESENTED, PRESENTED, "the image that the frame presents"));
+        this.presents ? make(PRESENTED, PRESENTED, "the image that the frame presents") : null);
     press(this.before, route.query.before === "1");
     press(this.wire, route.query.wire === "1");
     press(this.changes, route.query.changes === "1");
@@ -241,7 +243,7 @@ export class Picture {
       this.wanted = "";
       this.show(this.at, route.query);
     });
-    const presented = this.isFrame || route.query.target === PRESENTED
+    const presented = this.isFrame || route.query.target === PRESENTED || !this.presents
         ? null
         : chip("show the presented frame", null, () => go({query: {target: PRESENTED}}, {replace: true}),
               {id: "show-presented"});

@@ -59,10 +59,12 @@ VkPipelineStageFlags2 command_queues_stages(uint32_t command, const void *raw)
         return ((const struct gen_args_vkCmdResetEvent2 *)raw)->stageMask;
     case GEN_vkCmdWriteTimestamp2:
         return ((const struct gen_args_vkCmdWriteTimestamp2 *)raw)->stage;
+#ifdef VK_AMD_buffer_marker
     case GEN_vkCmdWriteBufferMarkerAMD:
         return (VkPipelineStageFlags2)((const struct gen_args_vkCmdWriteBufferMarkerAMD *)raw)->pipelineStage;
     case GEN_vkCmdWriteBufferMarker2AMD:
         return ((const struct gen_args_vkCmdWriteBufferMarker2AMD *)raw)->stage;
+#endif
     default:
         return 0;
     }

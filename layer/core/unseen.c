@@ -16,13 +16,8 @@ static const char *say(enum lap_unseen what, char json[JSON_BYTES])
 
 void layer_note_unseen_of_part(enum lap_unseen what)
 {
-    struct lap_writer *writer;
     char json[JSON_BYTES];
-    layer_parts_enter();
-    writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
-    if (writer && !lap_writer_stopped(writer))
-        lap_writer_info(writer, say(what, json));
-    layer_parts_leave();
+    layer_recording_info_once(say(what, json));
 }
 
 void layer_note_unseen(enum lap_unseen what)

@@ -202,6 +202,8 @@ def a_trace_without_frames_says_so(context: Context) -> None:
         browser.wait_until(f"{READY} && document.querySelector('#facts').textContent.includes('no frames')")
         shown = browser.evaluate("['#tree-title', '#state-title'].map((one) => document.querySelector(one).textContent)")
         check(shown == ["No frames", "no frames"] and browser.evaluate("document.querySelector('#film').hidden"), f"{shown}")
+        browser.wait_until("document.querySelector('#picture').dataset.failed")
+        check(not browser.evaluate("document.querySelector('#targets [data-target=presented], #show-presented')"), "an image that the frame presents is offered")
 
 
 @case
@@ -268,11 +270,16 @@ def a_switch_of_the_trace_leaves_nothing_of_the_one_before(context: Context) -> 
         until(lambda: work() == {(first, "framebuffer")}, "a picture")
         browser.click("#film-pictures")
         until(lambda: work() == {(first, "framebuffer"), (first, "screenshots")}, "pictures of frames")
+        browser.evaluate(f"location.hash = '#/{first}/objects/VkImage:1?type=VkDevice'")
+        until(lambda: work() == {(first, "images")}, "a texture alone")
+        browser.wait_until("document.querySelector('#object-view[data-object] .texture') != null")
+        browser.click("#tabs [data-view=shaders]")
+        until(lambda: not work(), "an end of the texture")
         browser.click("#tabs [data-type=VkImage]")
         until(lambda: work() == {(first, "images")}, "thumbnails alone")
         browser.click("#tabs [data-view=shaders]")
         until(lambda: not work(), "an end of the thumbnails")
-        browser.evaluate("history.go(-2)")
+        browser.evaluate("history.go(-4)")
         until(lambda: work() == {(first, "framebuffer")}, "the picture again")
         browser.evaluate(choose(second))
         until(lambda: work() == {(second, "framebuffer")}, "a picture of the other trace alone")
