@@ -31,7 +31,7 @@ DRIVER_DIR ?=
 # Numbers are then rounded as in 64 bits, which the x87 does not do.
 M32_DIR ?=
 ifneq ($(M32_DIR),)
-override CC += -m32 -msse2 -mfpmath=sse --sysroot=$(abspath $(M32_DIR))/root -B$(abspath $(M32_DIR))/gcc/
+override CC += -m32 -Werror=format -msse2 -mfpmath=sse --sysroot=$(abspath $(M32_DIR))/root -B$(abspath $(M32_DIR))/gcc/
 override DRIVER_DIR := $(M32_DIR)
 endif
 ifneq ($(DRIVER_DIR),)

@@ -539,8 +539,8 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
            summary->counters[LAP_COUNTER_COMMANDS], summary->counters[LAP_COUNTER_BLOCKS_RECORDED],
            summary->counters[LAP_COUNTER_BLOCKS_STORED]);
     printf("%-14s%zu, at most %" PRIu64 " at once\n", "objects", pass->lives->count, pass->lives->most_alive);
-    printf("%-14s%" PRIu64 ", with %" PRIu64 " draws and %" PRIu64 " dispatches\n", "submits",
-           pass->positions->submit_count, pass->positions->draws_executed, pass->positions->dispatches_executed);
+    printf("%-14s%zu, with %" PRIu64 " draws and %" PRIu64 " dispatches\n", "submits", pass->positions->submit_count,
+           pass->positions->draws_executed, pass->positions->dispatches_executed);
     printf("%-14s%" PRIu64 ", ", "updates", summary->counters[LAP_COUNTER_UPDATES]);
     show_bytes(summary->counters[LAP_COUNTER_UPDATE_BYTES]);
     printf("\n%-14s%" PRIu64 ", ", "blobs", summary->blobs);
