@@ -256,10 +256,10 @@ void lap_memtrack_device_wrote(struct lap_memtrack *tracker, const struct lap_to
  * stores, so mapped memory with LAP_MEM_READ_BACK is compared in the next collect, whether reported or not. */
 void lap_memtrack_doubt(struct lap_memtrack *tracker);
 
-/* Gets bytes of an object in which a comparison found a change: as they were before, and as they are, both valid during
- * the call. Where the device alone can have changed them, since they were not mapped, both are as they are. Changes of
- * bytes that are pending are not told. alone: no other object lies there. object_user NULL: the comparisons of a
- * collect or of a map are over. Under the tracker's mutex, so it may call nothing of memtrack. */
+/* Gets bytes of an object in which a comparison found a change: as a replay has them if nobody but the host wrote
+ * there, and as they are, both valid during the call. Changes of bytes that are pending are not told. alone: no other
+ * object lies there. object_user NULL: the comparisons of a collect or of a map are over. Under the tracker's mutex, so
+ * it may call nothing of memtrack. */
 typedef void (*lap_changed_fn)(void *context, void *object_user, bool alone, uint64_t object_offset, const void *before,
                                const void *now, uint64_t bytes);
 /* Calls changed for what is found from now on; NULL: nobody asks. */

@@ -202,9 +202,8 @@ static void tell_piece(void *context, struct lap_tree_node *node)
                          change->now + (from - to_object - change->begin), to - from);
 }
 
-/* unmapped: the host can't have made them. */
 static void tell_changes(struct lap_mem *mem, uint64_t begin, const unsigned char *before, const unsigned char *now,
-                         size_t bytes, bool unmapped)
+                         size_t bytes)
 {
     size_t from, to = 0;
     while (lap_diff_next(now, before, bytes, to, TOLD_BYTES, &from, &to)) {
@@ -212,7 +211,7 @@ static void tell_changes(struct lap_mem *mem, uint64_t begin, const unsigned cha
         from -= within < from ? within : from;
         to += (TOLD_BYTES - (begin + to) % TOLD_BYTES) % TOLD_BYTES;
         to = to < bytes ? to : bytes;
-        struct change change = {mem, (unmapped ? now : before) + from, now + from, begin + from, begin + to};
+        struct change change = {mem, before + from, now + from, begin + from, begin + to};
         lap_tree_visit(mem->pieces, change.begin, change.end, tell_piece, &change);
     }
 }
@@ -224,7 +223,7 @@ static void take_changes(struct joiner *joiner, uint64_t begin, size_t bytes, un
     size_t from, to = 0;
     memcpy(copy, live_bytes(joiner->mem, begin), bytes);
     if (joiner->mem->tracker->changed)
-        tell_changes(joiner->mem, begin, known, copy, bytes, false);
+        tell_changes(joiner->mem, begin, known, copy, bytes);
     while (lap_diff_next(copy, known, bytes, to, gap, &from, &to))
         joiner_add(joiner, begin + from, begin + to);
     memcpy(known, copy, bytes);
@@ -478,7 +477,7 @@ static void tell_device_changes(struct lap_mem *mem, uint64_t begin, uint64_t en
             continue;
         memcpy(now, live_bytes(mem, begin), bytes);
         for (at = begin; lap_interval_first_hole(&mem->unread, at, begin + bytes, &from, &to); at = to)
-            tell_changes(mem, from, known_bytes(mem, from), now + (from - begin), (size_t)(to - from), true);
+            tell_changes(mem, from, known_bytes(mem, from), now + (from - begin), (size_t)(to - from));
     }
 }
 

@@ -50,7 +50,7 @@ static const char *why_nothing(const struct replay *r, const struct replay_check
     if (summary->ignored)
         return "all checks that could be made are in the file of --ignore-checks";
     if (summary->unclear)
-        return "the replay's device stored none of the bytes that changed in mapped memory, so the host may have";
+        return "the replay's device changed none of the bytes that shaders may have stored through addresses";
     if (summary->skipped)
         return "none of the checks in the trace could be made";
     if (!lap_info_flag(info, "verify"))
@@ -71,7 +71,9 @@ static int report_checks(const struct replay *r, const struct lap_log *log, bool
         lap_log(log, LAP_LOG_ERROR, "there was nothing to compare: %s", why_nothing(r, &summary));
     if (summary.unclear && summary.checks)
         lap_log(log, LAP_LOG_INFO,
-                "%" PRIu64 " changes of mapped memory were not made by this device: the host may have made them",
+                "%" PRIu64
+                " changes, where shaders may store through addresses, were not made by this device: they may "
+                "be the host's",
                 summary.unclear);
     if (summary.ignored)
         lap_log(log, LAP_LOG_INFO, "%" PRIu64 " checks were left out (--ignore-checks)", summary.ignored);

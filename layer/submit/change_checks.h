@@ -2,8 +2,9 @@
 /*
  * change_checks: checks of what shaders stored through addresses into memory that the program maps (capture --verify).
  * No command names these bytes. Memory tracking finds them changed when the program learns that the work is finished,
- * or when it maps the memory. If the memory was mapped meanwhile, the host may have stored some of them. So a check
- * (lapilliCheckStores) has both forms of each word, and a replay's word must be one of them.
+ * or when it maps the memory. The host may have stored some of them while the memory was mapped, and others may be left
+ * of a buffer that lay there before. So a check (lapilliCheckStores) has both forms of each word, and a replay's word
+ * must be one of them.
  */
 #ifndef LAP_LAYER_CHANGE_CHECKS_H
 #define LAP_LAYER_CHANGE_CHECKS_H

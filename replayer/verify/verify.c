@@ -463,7 +463,7 @@ static size_t first_foreign_word(const struct gen_args_lapilliCheckStores *args,
     const unsigned char *before = args->pBefore, *after = args->pAfter;
     size_t at, bytes;
 
-    *out_stored = memcmp(before, after, args->dataSize) == 0;
+    *out_stored = false;
     for (at = 0; at < args->dataSize; at += bytes) {
         bytes = word_bytes(args->offset + at, args->dataSize - at);
         if (memcmp(data + at, after + at, bytes) == 0)

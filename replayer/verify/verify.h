@@ -18,7 +18,7 @@ void replay_check_destroy(struct replay *r);
 struct replay_check_summary {
     uint64_t checks, different;
     uint64_t within;  /* not the same, but within r->options.tolerance */
-    uint64_t unclear; /* bytes as before, where the host may have stored (lapilliCheckStores); in no other count */
+    uint64_t unclear; /* bytes as before, which the host may have changed (lapilliCheckStores); in no other count */
     uint64_t ignored; /* checks in r->options.ignored; they are in no other count */
     uint64_t
         skipped; /* impossible checks: the image's format or size can't be read back, or it was not presented (yet) */
