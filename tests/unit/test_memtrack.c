@@ -236,6 +236,46 @@ static void device_writes(struct lap_memobj *object, uint64_t offset, uint64_t b
     lap_touched_finish(&touched);
 }
 
+/* In the mapping: changes of which each is a word at 4096. */
+static unsigned told, ends;
+static uint32_t told_before, told_now;
+static void tell(void *context, void *user, bool alone, uint64_t offset, const void *before, const void *now,
+                 uint64_t bytes)
+{
+    ends += !user;
+    if (!user)
+        return;
+    told++;
+    CHECK(alone && offset == 4096 && bytes == 4);
+    memcpy(&told_before, before, 4);
+    memcpy(&told_now, now, 4);
+}
+
+/* A replay has the word before where no work of its own stores: of an earlier object's buffer, too. */
+RULE(changes_are_told_as_a_replay_has_them)
+{
+    struct lap_touched touched;
+    begin();
+    object_at(0, 0, MEM);
+    told = ends = 0;
+    lap_memtrack_on_change(tracker, tell, NULL);
+    lap_touched_init(&touched);
+    touched.everything = true; /* work that may write anywhere */
+    CHECK_EQ_INT(collect(&touched), LAP_OK);
+    store[4096] = 7; /* it does, while the memory is not mapped */
+    map(0, MEM);
+    CHECK(told == 1 && ends == 2 && told_before == 0 && told_now == 7);
+    store[4097] = 1;
+    COLLECT_ALL();
+    CHECK(told == 2 && ends == 3 && told_before == 7 && told_now == 263);
+    lap_memtrack_on_change(tracker, NULL, NULL);
+    store[4097] = 2;
+    COLLECT_ALL();
+    CHECK(told == 2 && ends == 3);
+    lap_touched_finish(&touched);
+    end();
+}
+
 RULE(shows_what_the_device_wrote_last)
 {
     struct lap_touched busy;
