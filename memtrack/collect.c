@@ -422,7 +422,7 @@ void lap_memtrack_doubt(struct lap_memtrack *tracker)
 
 void lap_memtrack_told(struct lap_memtrack *tracker)
 {
-    if (tracker->changed)
+    if (lap_memtrack_tells(tracker))
         tracker->changed(tracker->changed_context, NULL, false, 0, NULL, NULL, 0);
 }
 
@@ -431,6 +431,7 @@ void lap_memtrack_on_change(struct lap_memtrack *tracker, lap_changed_fn changed
     lap_memtrack_lock(tracker);
     tracker->changed = changed;
     tracker->changed_context = context;
+    tracker->changed_thread = pthread_self();
     lap_memtrack_unlock(tracker);
 }
 

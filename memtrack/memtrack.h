@@ -262,7 +262,8 @@ void lap_memtrack_doubt(struct lap_memtrack *tracker);
  * it may call nothing of memtrack. */
 typedef void (*lap_changed_fn)(void *context, void *object_user, bool alone, uint64_t object_offset, const void *before,
                                const void *now, uint64_t bytes);
-/* Calls changed for what is found from now on; NULL: nobody asks. */
+/* Calls changed for what the calling thread finds from now on; NULL: nobody asks. Changes that other threads find are
+ * not told, since these may be anywhere in a call. One thread may ask at a time. */
 void lap_memtrack_on_change(struct lap_memtrack *tracker, lap_changed_fn changed, void *context);
 
 /* Submitted work that may still run, as far as the program knows, writes these ranges (those with ->written). No scan

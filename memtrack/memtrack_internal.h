@@ -72,6 +72,7 @@ struct lap_memtrack {
     struct lap_span_list gathered; /* by a collect, of one memory or object */
     lap_changed_fn changed;        /* NULL: nobody asks */
     void *changed_context;
+    pthread_t changed_thread;            /* that asks */
     unsigned char *chunk;                /* LAP_EMIT_BYTES for spans that cross shadow pages; NULL until needed */
     unsigned char page[LAP_SHADOW_PAGE]; /* the copy that is compared */
 };
@@ -142,6 +143,11 @@ struct lap_piece {
 enum lap_status lap_memtrack_create_watched(const struct lap_memtrack_options *options, const struct lap_watch_ops *ops,
                                             void *context, const char *reason,
                                             struct lap_memtrack **out) LAP_MUST_CHECK;
+/* Whether the calling thread asks for changes. */
+static inline bool lap_memtrack_tells(const struct lap_memtrack *tracker)
+{
+    return tracker->changed && pthread_equal(tracker->changed_thread, pthread_self());
+}
 /* Comparisons are over; whoever asks for changes learns it. */
 void lap_memtrack_told(struct lap_memtrack *tracker);
 /* Latches LAP_ERROR_MEMORY: from now on every collect fails. */

@@ -222,7 +222,7 @@ static void take_changes(struct joiner *joiner, uint64_t begin, size_t bytes, un
     unsigned char *copy = joiner->mem->tracker->page;
     size_t from, to = 0;
     memcpy(copy, live_bytes(joiner->mem, begin), bytes);
-    if (joiner->mem->tracker->changed)
+    if (lap_memtrack_tells(joiner->mem->tracker))
         tell_changes(joiner->mem, begin, known, copy, bytes);
     while (lap_diff_next(copy, known, bytes, to, gap, &from, &to))
         joiner_add(joiner, begin + from, begin + to);
@@ -484,7 +484,7 @@ static void tell_device_changes(struct lap_mem *mem, uint64_t begin, uint64_t en
 void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
     struct lap_memtrack *tracker = mem->tracker;
-    if (tracker->changed && mem->device_anywhere)
+    if (mem->device_anywhere && lap_memtrack_tells(tracker))
         tell_device_changes(mem, begin, end);
     was_read(mem, begin, end);
     while (begin < end && tracker->failed == LAP_OK) {
