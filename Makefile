@@ -27,12 +27,16 @@ ASSERTS ?= $(SANITIZE)
 # What scripts/fetch-driver.sh made: programs are linked for the C library and the other libraries in there, and so run on the
 # driver that it holds, and on older ones.
 DRIVER_DIR ?=
-# What scripts/fetch-m32.sh made: everything is built for 32-bit x86 with what is in there, and runs on the driver in there.
-# Numbers are then rounded as in 64 bits, which the x87 does not do.
-M32_DIR ?=
-ifneq ($(M32_DIR),)
-override CC += -m32 -Werror=format -msse2 -mfpmath=sse --sysroot=$(abspath $(M32_DIR))/root -B$(abspath $(M32_DIR))/gcc/
-override DRIVER_DIR := $(M32_DIR)
+# What scripts/fetch-foreign.sh made: everything is built for the architecture in there, with what is in there, and runs on the
+# driver in there. On x86 numbers are then rounded as in 64 bits, which the x87 does not do.
+FOREIGN_DIR ?=
+ifneq ($(FOREIGN_DIR),)
+FOREIGN := $(shell cat $(FOREIGN_DIR)/architecture)
+CC_i386 := $(CC) -m32 -msse2 -mfpmath=sse
+CC_arm64 := aarch64-linux-gnu-gcc
+CC_armhf := arm-linux-gnueabihf-gcc
+override CC := $(or $(CC_$(FOREIGN)),$(error $(FOREIGN_DIR) is not there: scripts/fetch-foreign.sh makes it)) --sysroot=$(abspath $(FOREIGN_DIR))/root -B$(abspath $(FOREIGN_DIR))/gcc/
+override DRIVER_DIR := $(FOREIGN_DIR)
 endif
 ifneq ($(DRIVER_DIR),)
 override LDFLAGS += -Wl,--dynamic-linker=$(abspath $(DRIVER_DIR))/ld.so -Wl,--disable-new-dtags -Wl,-rpath,$(abspath $(DRIVER_DIR))/lib \
@@ -59,7 +63,7 @@ comma := ,
 # Hardening, as far as the compiler has it; scripts/check-hardening.py looks at what comes out. Options come before CFLAGS,
 # which can switch each of them off again.
 compiles = $(shell $(CC) -Werror $(1) -x c -c -o /dev/null - < /dev/null 2> /dev/null && echo yes)
-HARDENING := -fstack-protector-strong -fstack-clash-protection $(if $(filter x86_64 i%86,$(shell uname -m)),-fcf-protection)
+HARDENING := -fstack-protector-strong -fstack-clash-protection $(if $(filter x86_64-% i%86-%,$(shell $(CC) -dumpmachine)),-fcf-protection)
 HARDENING := $(if $(call compiles,$(HARDENING)),$(HARDENING),$(foreach f,$(HARDENING),$(if $(call compiles,$(f)),$(f))))
 # The C library's checks of buffers want an optimizer, and sanitizers have their own. 3 checks sizes, too, that are known at
 # run time only; compilers before gcc 12 have 2. For all of this together a recorded draw takes some 9 instructions of the
@@ -426,16 +430,40 @@ check-platforms: check-platforms-compile ## compile and link what is generated f
 	+$(Q)$(MAKE) BUILD=$(BUILD)/platforms WERROR=1 CFLAGS=-O0 \
 		PLATFORMS="$$($(PLATFORM_CHECK) --list)" all
 
-# The other build beside it, for both play each other's traces. Where its packages can't be had, a sentence says so.
+# Builds for other machines beside this one: all play each other's traces. Where their packages can't be had, a sentence says so.
+FOREIGN_TESTS = MODEL_OPERATIONS=$${MODEL_OPERATIONS:-1000} $(XVFB)
 M32_ARGUMENTS ?= --suite unit --suite e2e --match '^(unit|words|torture/damage|validate/(triangle-offscreen|compute|descriptors|memory|suballoc)$$)'
 .PHONY: check-m32 check-m32-built
 check-m32: ## record and replay with 32-bit programs, and across: 32-bit traces in 64 bits and the reverse
 	scripts/install-deps.sh build check
-	@if scripts/fetch-m32.sh $(BUILD)/m32-root; then $(MAKE) check-m32-built; else echo 'check-m32: skipped'; fi
+	@if scripts/fetch-foreign.sh $(BUILD)/i386-root i386; then $(MAKE) check-m32-built; else echo 'check-m32: skipped'; fi
 
+FOREIGN_BUILD = $(MAKE) BUILD=$(BUILD)/$(1) FOREIGN_DIR=$(BUILD)/$(1)-root test-programs
+FOREIGN_RUN = $(PYTHON) tests/run.py --build $(BUILD)/$(1) --driver-dir $(BUILD)/$(1)-root
 check-m32-built: e2e-programs
-	+$(MAKE) BUILD=$(BUILD)/m32 M32_DIR=$(BUILD)/m32-root test-programs
-	MODEL_OPERATIONS=$${MODEL_OPERATIONS:-1000} $(XVFB) $(PYTHON) tests/run.py --build $(BUILD)/m32 --driver-dir $(BUILD)/m32-root --other $(BUILD) $(M32_ARGUMENTS)
+	+$(call FOREIGN_BUILD,i386)
+	$(FOREIGN_TESTS) $(call FOREIGN_RUN,i386) --other $(BUILD) $(M32_ARGUMENTS)
+
+# Under qemu-user. Its machine orders memory accesses as this one does: tests/model is for those of ARM. The unit tests run with pages of
+# 16 KiB, too, as Android 15 and some ARM machines have them.
+ARM_ARGUMENTS ?= --suite e2e --match '^words'
+ARM_UNIT ?= .
+.PHONY: check-arm check-arm-built
+check-arm: ## record and replay with programs for ARM, and across: traces of x86-64, i386, arm64 and armhf on each of them
+	scripts/install-deps.sh build check arm
+	@if scripts/with-foreign.sh true && scripts/fetch-foreign.sh $(BUILD)/i386-root i386 && scripts/fetch-foreign.sh $(BUILD)/arm64-root arm64 && \
+		scripts/fetch-foreign.sh $(BUILD)/armhf-root armhf; then $(MAKE) check-arm-built; else echo 'check-arm: skipped'; fi
+
+# Folders that a 32-bit Vulkan loader reads lie in memory.
+MANIFEST_FOLDERS = $(foreach f,$(BUILD)/armhf/share/vulkan/explicit_layer.d $(BUILD)/armhf-root/layers,--in-memory $(f))
+check-arm-built: e2e-programs
+	+$(call FOREIGN_BUILD,i386)
+	+$(call FOREIGN_BUILD,arm64)
+	+$(call FOREIGN_BUILD,armhf)
+	QEMU_PAGESIZE=16384 $(FOREIGN_TESTS) scripts/with-foreign.sh $(call FOREIGN_RUN,arm64) --suite unit --match '$(ARM_UNIT)'
+	$(FOREIGN_TESTS) scripts/with-foreign.sh $(MANIFEST_FOLDERS) $(call FOREIGN_RUN,armhf) --suite unit --match '$(ARM_UNIT)'
+	TMPDIR=/dev/shm $(FOREIGN_TESTS) scripts/with-foreign.sh $(MANIFEST_FOLDERS) $(call FOREIGN_RUN,arm64) --suite unit \
+		--other $(BUILD) --other $(BUILD)/i386 --other $(BUILD)/armhf $(ARM_ARGUMENTS)
 
 # A build against a registry with things to come (tests/future), on a driver that offers them, beside this one.
 FUTURE := $(BUILD)/future

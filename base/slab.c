@@ -7,7 +7,7 @@
 
 struct lap_slab_block {
     struct lap_slab_block *next;
-    _Alignas(16) unsigned char pieces[];
+    _Alignas(max_align_t) unsigned char pieces[];
 };
 
 void lap_slab_init(struct lap_slab *slab, size_t piece_bytes)

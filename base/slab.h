@@ -16,7 +16,7 @@ struct lap_slab {
     struct lap_slab_block *blocks;
 };
 
-/* piece_bytes: at least a pointer's, and a multiple of the pieces' alignment, at most 16. */
+/* piece_bytes: at least a pointer's, and a multiple of the pieces' alignment, at most max_align_t's. */
 void lap_slab_init(struct lap_slab *slab, size_t piece_bytes);
 void lap_slab_finish(struct lap_slab *slab); /* also for a zeroed one */
 

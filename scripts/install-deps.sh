@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz] [coverage] [suites] [valgrind]: installs the Debian packages that a group
+# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz] [coverage] [suites] [valgrind] [arm]: installs the Debian packages that a group
 # needs and that are missing, and, for "build", fetches the newest Vulkan headers where none were fetched (fetch-headers.sh).
 # Does nothing, and asks nobody, when all are there.
 set -u
@@ -22,8 +22,9 @@ packages() {
     coverage) echo "gcovr" ;;
     suites) echo "debootstrap" ;;
     valgrind) echo "valgrind" ;;
+    arm) echo "gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf qemu-user-static" ;;
     *)
-        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz, coverage, suites, valgrind" >&2
+        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz, coverage, suites, valgrind, arm" >&2
         exit 2
         ;;
     esac

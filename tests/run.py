@@ -253,7 +253,7 @@ def collect(options: argparse.Namespace, build: Path) -> list[tuple[str, Callabl
         for script in sorted((ROOT / "tests").glob("test_*.py")):
             work.append((f"runner/{script.stem}", lambda name, s=script: run_counted(name, [sys.executable, str(s)])))
     if "e2e" in suites:
-        context = cases.Context(ROOT, build, driver_dir=driver_dir, other=options.other and options.other.resolve())
+        context = cases.Context(ROOT, build, driver_dir=driver_dir, others=tuple(build.resolve() for build in options.other))
         for case in cases.all_cases(context):
             work.append((case.name, lambda name, c=case: run_case(c, context)))
     names = [name for name, _ in work]
@@ -271,7 +271,8 @@ def main() -> int:
     parser.add_argument("--driver-dir", type=Path, default=os.environ.get("LAPILLI_DRIVER_DIR"),
                         help="run on the driver that scripts/fetch-driver.sh put there, instead of the system's; the build must be "
                              "linked for it. By default the environment's LAPILLI_DRIVER_DIR")
-    parser.add_argument("--other", type=Path, help="another build folder, for words of another size: both play each other's traces")
+    parser.add_argument("--other", type=Path, action="append", default=[],
+                        help="another build folder, for another machine: all play each other's traces (again for each)")
     parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="at a time (default: one more than processors, for some of them wait)")
     parser.add_argument("--suite", choices=SUITES, action="append", help="only these; all by default")
     parser.add_argument("--match", default="", help="only tests whose name matches this regular expression")

@@ -466,7 +466,7 @@ void layer_notes_start(struct lap_writer *writer, layer_encode_call encode, pthr
     bool is_mapped;
     if (!notes.place) { /* no other thread reads these before the first start */
         void *place =
-            mmap(NULL, LAP_NOTES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            mmap(NULL, LAP_NOTES_MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (place == MAP_FAILED)
             return;
         notes.place = place;

@@ -90,7 +90,7 @@ class Context:
     home: Path | None = None  # where HOME, TMPDIR and the like are; None: as the environment says, but for the cache
     driver: Path | None = None  # an ICD manifest; None: what the loader finds
     driver_dir: Path | None = None  # scripts/fetch-driver.sh made it, and everything in build is linked for it
-    other: Path | None = None  # another build, for words of another size (e2e/words)
+    others: tuple[Path, ...] = ()  # builds for other machines (e2e/words)
 
     def in_folder(self, folder: Path, home: Path | None = None) -> "Context":
         return replace(self, folder=folder, home=home)

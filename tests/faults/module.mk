@@ -9,7 +9,7 @@ $(FAULTS): tests/faults/faults.c
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $(CFLAGS) $(if $(WERROR),-Werror) -O2 -fno-omit-frame-pointer -fPIC -fno-builtin -MMD -MP -shared -Wl,-z,defs -o $@ $<
 
 # Programs of 32 bits have other names for what it stands in for; torture is for those of the machine.
-test-programs: $(if $(M32_DIR),,$(FAULTS))
+test-programs: $(if $(FOREIGN_DIR),,$(FAULTS))
 
 .PHONY: torture
 torture: test-programs ## kill, starve and fail recordings and replays at a thousand points each (TORTURE="--help")

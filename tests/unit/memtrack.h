@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "memtrack/memtrack_internal.h"
+#include "tests/unit/machine.h"
 #include "tests/unit/unit.h"
 
 enum { MEM = 64 * 1024, COHERENT = LAP_MEM_HOST_VISIBLE | LAP_MEM_HOST_COHERENT };

@@ -92,7 +92,7 @@ RULE(a_mapping_that_is_read_again_and_again_is_watched_at_last)
         collect_range(object, 0, 2 * SMALL, false);
         CHECK_EQ_INT(memcmp(copies[0].bytes, store, 2 * SMALL), 0);
     }
-    CHECK(!exact || stats.scanned_bytes <= 3 * PAGE);
+    CHECK(!exact || stats.scanned_bytes <= 3 * HOST_PAGE);
     end();
 }
 

@@ -118,9 +118,9 @@ RULE(a_collect_reads_what_was_stored)
     for (unsigned i = 0; i < PLACES; i++)
         places[i].at[PAGE + 1] = 1;
     collect_places(2);
-    CHECK(stats.scanned_bytes <= PLACES * PAGE);
+    CHECK(stats.scanned_bytes <= PLACES * HOST_PAGE);
     check_places();
-    CHECK(stats.scanned_bytes <= PLACES * PAGE);
+    CHECK(stats.scanned_bytes <= PLACES * HOST_PAGE);
     check_places();
     CHECK_EQ_U64(stats.scanned_bytes, 0);
     end_places();

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -274,7 +275,8 @@ RULE(shared_memory_is_watched_too)
 {
     struct lap_memtrack_options options = {.watch = kind};
     int fd = memfd_create("lapilli test", MFD_CLOEXEC);
-    unsigned char *memory, resident[PAGES];
+    unsigned char *memory;
+    struct stat stat;
     struct place place;
     CHECK_EQ_INT(ftruncate(fd, PAGES * PAGE), 0);
     memory = pages_of(MAP_SHARED, fd, PAGES * PAGE);
@@ -285,12 +287,9 @@ RULE(shared_memory_is_watched_too)
     CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, NULL, &tracker, &stats), LAP_OK);
     CHECK_EQ_U64(stats.emitted_bytes, 1);
     if (exact) { /* pages that nobody wrote were not read, so they have no storage */
-        unsigned count = 0;
-        CHECK_EQ_INT(mincore(memory, PAGES * PAGE, resident), 0);
-        for (unsigned i = 0; i < PAGES; i++)
-            count += resident[i] & 1;
-        CHECK_EQ_U64(count, 1);
-        CHECK_EQ_U64(stats.scanned_bytes, PAGE);
+        CHECK_EQ_INT(fstat(fd, &stat), 0);
+        CHECK_EQ_U64((uint64_t)stat.st_blocks * 512, HOST_PAGE);
+        CHECK_EQ_U64(stats.scanned_bytes, HOST_PAGE);
     }
     lap_memtrack_destroy(&tracker);
     munmap(memory, PAGES * PAGE);
@@ -362,7 +361,7 @@ RULE(a_large_map_costs_what_is_written)
     CHECK_EQ_U64(lap_memtrack_watch_counts(tracker, NULL).compared, 0);
     CHECK_EQ_U64(mem->shadow.owned_pages, written / PAGE);
     CHECK_EQ_INT(lap_memtrack_collect(tracker, NULL, take, NULL, &tracker, &stats), LAP_OK);
-    CHECK_EQ_U64(stats.scanned_bytes, written);
+    CHECK_EQ_U64(stats.scanned_bytes, written / PAGE * HOST_PAGE);
     /* The program's own pages, the copies, and what is allowed on top. */
     CHECK(resident_bytes() <= before + 2 * written + (64 << 20));
     lap_memtrack_destroy(&tracker);
@@ -437,7 +436,7 @@ RULE(huge_pages_are_watched_by_the_page)
     CHECK_EQ_INT(lap_mem_map(mem, memory, 0, 2 * huge), LAP_OK);
     memory[huge + 5 * PAGE] = 2;
     lap_mem_unmap(mem);
-    CHECK_EQ_U64(mem->shadow.owned_pages, 1);
+    CHECK_EQ_U64(mem->shadow.owned_pages, HOST_PAGE / LAP_SHADOW_PAGE);
     lap_memtrack_destroy(&tracker);
     munmap(block, 3 * huge);
 }
@@ -649,7 +648,7 @@ UNIT_TEST(closed_files_mean_comparing)
 UNIT_TEST(a_strangers_file_is_not_asked_and_not_closed)
 {
     check_closed_files(replace_all_descriptors, true);
-    CHECK(fcntl(4096 - 64, F_GETFD) >= 0 && fcntl(4096 - 63, F_GETFD) >= 0);
+    CHECK(unit_skipped || (fcntl(4096 - 64, F_GETFD) >= 0 && fcntl(4096 - 63, F_GETFD) >= 0));
     close_all();
 }
 
@@ -747,7 +746,7 @@ UNIT_TEST(a_handler_that_comes_later_ends_the_mprotect_watch)
     place_make(&place, tracker, memory, 8 * PAGE, COHERENT);
     memory[7] = 7;
     CHECK_EQ_U64(sent(&place), 1);
-    CHECK_EQ_U64(stats.scanned_bytes, PAGE);
+    CHECK_EQ_U64(stats.scanned_bytes, HOST_PAGE);
     lap_memtrack_destroy(&tracker);
     munmap(memory, PAGES * PAGE);
 }

@@ -138,7 +138,7 @@ UNIT_TEST(wrong_words_are_refused)
     CHECK(tell(&u, 200, 0, HANDLE, 0, bytes, 0, NULL) < 0);
     CHECK(tell(&u, 200, 2, HANDLE, 3 * HANDLE, bytes, 0, NULL) < 0);
     CHECK(tell(&u, 200, 2, 6, 12, bytes, 0, NULL) < 0);
-    CHECK(tell(&u, 200, 2, 0x80000000u, (size_t)1 << 32, bytes, 0, NULL) < 0);
+    CHECK(tell(&u, 200, 2, 0x80000000u, (size_t)((uint64_t)1 << 32), bytes, 0, NULL) < 0);
     CHECK(tell(&u, 200, 2, HANDLE, 2 * HANDLE, NULL, 0, NULL) < 0);
     CHECK(tell(&u, 200, 2, HANDLE, 2 * HANDLE, bytes, 4, stacks) < 0);
     CHECK(tell(&u, 200, 2, HANDLE, 2 * HANDLE, bytes, 3, NULL) < 0);

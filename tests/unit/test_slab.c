@@ -11,7 +11,7 @@ UNIT_TEST(pieces_are_disjoint_and_aligned)
     unsigned char *pieces[PIECES];
     for (unsigned i = 0; i < PIECES; i++) {
         pieces[i] = lap_slab_alloc(&slab);
-        CHECK(pieces[i] && ((uintptr_t)pieces[i] & 15) == 0);
+        CHECK(pieces[i] && (uintptr_t)pieces[i] % _Alignof(max_align_t) == 0);
         if (!pieces[i])
             return;
         memset(pieces[i], (int)(i & 0xff), 48);

@@ -50,7 +50,8 @@ static struct lap_writer *writer;
 static void note_call(void)
 {
     struct lap_in_flight call = {.command = 2, .thread_id = KERNEL_ID, .ticket = 1, .bytes = BODY};
-    struct lap_notes *notes = mmap(NULL, LAP_NOTES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct lap_notes *notes =
+        mmap(NULL, LAP_NOTES_MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (notes == MAP_FAILED || !lap_writer_map_notes(writer, notes))
         _exit(1);
     memset(notes->threads[0].call + LAP_IN_FLIGHT_HEAD_BYTES, 0xa5, BODY);

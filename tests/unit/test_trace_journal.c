@@ -27,7 +27,7 @@ static void begin(size_t queue_bytes)
     options.queue_bytes = queue_bytes;
     fresh_trace_path();
     CHECK_EQ_INT(lap_writer_create(trace_path, &options, &writer), LAP_OK);
-    void *notes = mmap(NULL, LAP_NOTES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *notes = mmap(NULL, LAP_NOTES_MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(notes != MAP_FAILED && lap_writer_map_notes(writer, notes));
 }
 

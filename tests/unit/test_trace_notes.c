@@ -20,7 +20,7 @@ static struct lap_notes *notes;
 
 static void *private_place(void)
 {
-    void *place = mmap(NULL, LAP_NOTES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *place = mmap(NULL, LAP_NOTES_MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(place != MAP_FAILED);
     return place;
 }
@@ -357,7 +357,7 @@ UNIT_TEST(notes_go_on_in_memory_when_the_file_is_cut)
     CHECK(lap_writer_drop_notes(writer)); /* again */
     lap_writer_destroy(&writer);
     note_command(&notes->commands[1], 1, 1);
-    CHECK_EQ_INT(munmap(notes, LAP_NOTES_BYTES), 0);
+    CHECK_EQ_INT(munmap(notes, LAP_NOTES_MAP_BYTES), 0);
 }
 
 static bool give_up(int unused)
@@ -386,7 +386,7 @@ UNIT_TEST(notes_end_with_the_tail_file)
     CHECK(!lap_writer_map_notes(writer, notes) && !lap_writer_reserve_note(writer, 0));
     lap_writer_destroy(&writer);
     memset(notes, 0, LAP_NOTES_BYTES);
-    CHECK_EQ_INT(munmap(notes, LAP_NOTES_BYTES), 0);
+    CHECK_EQ_INT(munmap(notes, LAP_NOTES_MAP_BYTES), 0);
 }
 
 UNIT_MAIN();

@@ -66,7 +66,10 @@ _Static_assert(sizeof(struct lap_note_thread) == 4096 && offsetof(struct lap_not
 _Static_assert(sizeof(struct lap_note_command) == 512 && sizeof(struct lap_noted_command) == 240,
                "as it is in the file");
 
-#define LAP_NOTES_BYTES       sizeof(struct lap_notes)
+#define LAP_NOTES_BYTES sizeof(struct lap_notes)
+#define LAP_NOTES_PAGE  ((size_t)64 << 10) /* no machine has larger ones */
+#define LAP_NOTES_MAP_BYTES                                                                                            \
+    ((LAP_NOTES_BYTES + LAP_NOTES_PAGE - 1) & ~(LAP_NOTES_PAGE - 1)) /* whole pages everywhere */
 #define LAP_NOTES_SMALL_BYTES offsetof(struct lap_notes, large)
 #define LAP_NOTES_CALLS_BYTES offsetof(struct lap_notes, journal) /* all that tail files of version 3 have */
 

@@ -118,14 +118,15 @@ int lap_tail_set_start(struct lap_tail *tail, size_t at)
     return lap_file_write(&tail->own, LAP_TAIL_START_AT, &part, 1);
 }
 
-/* Never reserves by writing: a store would fault where the file system has not reserved the block. */
+/* Never reserves by writing: a store would fault where the file system has not reserved a block of the page. */
 static bool promise(struct lap_tail *tail, size_t from, size_t to)
 {
+    off_t begin = (off_t)(LAP_TAIL_NOTES_BEGIN + (from & ~(LAP_NOTES_PAGE - 1)));
+    off_t end = (off_t)(LAP_TAIL_NOTES_BEGIN + ((to + LAP_NOTES_PAGE - 1) & ~(LAP_NOTES_PAGE - 1)));
     int fd, result, retries = 0, cancel = lap_cancel_off();
     do {
         fd = lap_own_file_fd(&tail->own);
-        result =
-            fd < 0 ? -1 : fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)(LAP_TAIL_NOTES_BEGIN + from), (off_t)(to - from));
+        result = fd < 0 ? -1 : fallocate(fd, FALLOC_FL_KEEP_SIZE, begin, end - begin);
     } while (fd >= 0 && result != 0 && (errno == EINTR || errno == EBADF) && retries++ < MOST_RETRIES);
     lap_cancel_restore(cancel);
     return result == 0;
@@ -149,7 +150,7 @@ bool lap_tail_map_notes(struct lap_tail *tail, void *place)
 {
     int cancel = lap_cancel_off(), fd = -1;
     bool mapped = tail->own.path && promise(tail, 0, LAP_NOTES_SMALL_BYTES) && (fd = open_again(tail)) >= 0 &&
-                  mmap(place, LAP_NOTES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                  mmap(place, LAP_NOTES_MAP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
                        (off_t)LAP_TAIL_NOTES_BEGIN) != MAP_FAILED;
     if (fd >= 0)
         close(fd);
@@ -169,7 +170,7 @@ bool lap_tail_reserve_notes(struct lap_tail *tail, const void *from, size_t byte
 bool lap_tail_drop_notes(struct lap_tail *tail)
 {
     struct lap_notes *notes = atomic_exchange(&tail->notes, NULL);
-    if (!notes || mmap(notes, LAP_NOTES_BYTES, PROT_READ | PROT_WRITE,
+    if (!notes || mmap(notes, LAP_NOTES_MAP_BYTES, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED)
         return true;
     atomic_store(&tail->notes, notes);

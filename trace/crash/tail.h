@@ -26,8 +26,8 @@
 #define LAP_TAIL_MAGIC        "LAPTAIL\n"
 #define LAP_TAIL_VERSION      4u             /* 3 has no journal, 2 no notes; in 1 the ring follows the header */
 #define LAP_TAIL_HEADER_BYTES ((size_t)4096) /* then the list of calls in flight */
-#define LAP_TAIL_NOTES_BEGIN  (LAP_IN_FLIGHT_AREA_BYTES + ((size_t)64 << 10)) /* pages are no larger */
-#define LAP_TAIL_RING_BEGIN   (LAP_TAIL_NOTES_BEGIN + LAP_NOTES_BYTES)        /* as it is written */
+#define LAP_TAIL_NOTES_BEGIN  (LAP_IN_FLIGHT_AREA_BYTES + LAP_NOTES_PAGE)
+#define LAP_TAIL_RING_BEGIN   (LAP_TAIL_NOTES_BEGIN + LAP_NOTES_MAP_BYTES) /* as it is written */
 #define LAP_TAIL_STEP_BYTES   ((size_t)8 << 20) /* by which the ring grows; it is never shorter */
 #define LAP_TAIL_START_AT     64u               /* in the header: where the oldest entry begins */
 #define LAP_TAIL_RING_AT      72u               /* in the header: where the ring does */
@@ -90,8 +90,8 @@ int lap_tail_read(struct lap_tail *tail, size_t at, void *out, size_t bytes);
 /* Says where in the ring the oldest entry begins: 0 or an errno. */
 int lap_tail_set_start(struct lap_tail *tail, size_t at);
 
-/* Maps the notes of calls, in place of the LAP_NOTES_BYTES of memory at `place`, which stay the caller's; false: they
- * can't be mapped. All of them are zero and can be stored to. The large ones and the journal need
+/* Maps the notes of calls, in place of the LAP_NOTES_MAP_BYTES of memory at `place`, which stay the caller's; false:
+ * they can't be mapped. All of them are zero and can be stored to. The large ones and the journal need
  * lap_tail_reserve_notes first. A store raises SIGBUS when another process has truncated the file, or a reservation of
  * the file system fails. lap_tail_drop_notes then maps private memory there; it is safe in a signal handler and is part
  * of the end of the file's use in any case. It is false when there is no such memory. */
