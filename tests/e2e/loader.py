@@ -11,6 +11,8 @@ import json
 import os
 import re
 import shutil
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
@@ -442,3 +444,40 @@ def the_disable_variable_wins_however_the_layer_is_loaded(context: Context) -> N
     environment = context.layer_env()
     check(records(context, environment), "nothing is recorded")
     check(not records(context, {**environment, "DISABLE_LAPILLI_CAPTURE": "1"}), "it is recorded all the same")
+
+
+def required_names(context: Context) -> str:
+    """The functions without which Android's loader makes no instance, or no device: those of Vulkan 1.0 but the ones that need neither,
+    and those of extensions that are enabled."""
+    sys.path.insert(0, str(context.root / "codegen"))
+    import registry as registry_module
+    registry = registry_module.load(Path((context.build / "gen/sdk").read_text().splitlines()[0]) / "share/vulkan/registry/vk.xml")
+    lines = []
+    for command in registry.commands.values():
+        first = command.params[0].type if command.params else ""
+        if command.providers in (["VK_KHR_surface"], ["VK_KHR_swapchain"]) or "VK_VERSION_1_0" in command.providers and first in registry.handles:
+            lines.append(f"{'instance' if first in ('VkInstance', 'VkPhysicalDevice') else 'device'} {command.name}\n")
+    return "".join(sorted(lines))
+
+
+def library_of(context: Context, manifest: Path) -> str:
+    path = json.loads(manifest.read_text())["ICD"]["library_path"]
+    return str(manifest.parent / path) if "/" in path else path
+
+
+@case
+def androids_loader_finds_all_that_it_needs(context: Context) -> None:
+    """It opens, asks and closes the layer in every app, and nothing is left of that; named by it, the layer records without any variable."""
+    command = [str(context.build / "tests/bin/android-loader"), str(context.build / "lib/libVkLayer_lapilli.so"), "names"]
+    (context.folder / "names").write_text(required_names(context))
+    (context.folder / "vk_layer_settings.txt").write_text("lapilli_capture.verify = true\n")
+    context.run(command)
+    check(not traces(context), "a trace was written for who only asked")
+    manifests = [context.build / "tests/null/null_icd.json", *Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json")]
+    for manifest in manifests if not context.driver_dir else manifests[:1]:
+        done = context.run([*command, library_of(context, manifest)])
+        check("18 instance functions\n126 device functions\n" in done.out and done.err == "", done.text)
+        check("null" in manifest.name or "the buffer has 1a9111" in done.out, done.out)
+        check(context.info("android-loader.lapilli")["complete"] is True, "the trace has no end")
+        check_verified(replace(context, driver=manifest).replay("android-loader.lapilli"))
+        check(traces(context) == ["android-loader.lapilli"], "there is more than the trace")
