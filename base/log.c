@@ -15,15 +15,29 @@
 
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
 
+static void write_line(int fd, const char *line, size_t bytes)
+{
+    while (bytes) {
+        ssize_t written = write(fd, line, bytes);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            break; /* the message is lost */
+        line += written;
+        bytes -= (size_t)written;
+    }
+}
+
 void lap_log(const struct lap_log *log, enum lap_log_level level, const char *format, ...)
 {
-    if (!log || log->fd < 0 || level > log->level)
+    if (!log || (log->fd < 0 && !log->write) || level > log->level)
         return;
 
     int saved_errno = errno;
     char line[LINE_BYTES];
     const char *name = level == LAP_LOG_INFO ? "" : level_names[level];
-    if (snprintf(line, sizeof(line) - 1, "%s%s%s", log->prefix ? log->prefix : "", name, name[0] ? ": " : "") < 0)
+    if (log->write ||
+        snprintf(line, sizeof(line) - 1, "%s%s%s", log->prefix ? log->prefix : "", name, name[0] ? ": " : "") < 0)
         line[0] = '\0';
     size_t used = strnlen(line, sizeof(line) - 1);
 
@@ -36,17 +50,12 @@ void lap_log(const struct lap_log *log, enum lap_log_level level, const char *fo
 
     /* Names come from programs and from untrusted files: one line, with nothing that changes the terminal. */
     used += lap_utf8_clean(line + used, '?');
-    line[used++] = '\n';
-    const char *at = line;
     int cancel = lap_cancel_off();
-    while (used) {
-        ssize_t written = write(log->fd, at, used);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            break; /* the message is lost */
-        at += written;
-        used -= (size_t)written;
+    if (log->write) {
+        log->write(level, line);
+    } else {
+        line[used++] = '\n';
+        write_line(log->fd, line, used);
     }
     lap_cancel_restore(cancel);
     errno = saved_errno;

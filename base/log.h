@@ -2,7 +2,7 @@
 /*
  * log: where messages go. A log is passed to its users; nothing here is global.
  *
- * Thread-safe: one message is one write(2). A NULL log swallows everything.
+ * Thread-safe: one message is one write(2), or one call. A NULL log swallows everything.
  */
 #ifndef LAP_BASE_LOG_H
 #define LAP_BASE_LOG_H
@@ -15,6 +15,8 @@ struct lap_log {
     int fd;                   /* where to write; -1: nowhere */
     enum lap_log_level level; /* messages above this level are dropped */
     const char *prefix;       /* put in front of each message, e.g. "lapilli: " */
+    /* Gets each message instead, without prefix, level and end of line; NULL: fd does. */
+    void (*write)(enum lap_log_level level, const char *message);
 };
 
 /* Writes "PREFIX[level: ]text\n", with '?' for control characters. Keeps errno. */

@@ -211,7 +211,7 @@ static void *run(void *unused)
                                   .wait = layer.options.parts.on}; /* no log: the program does not wait */
 
     pthread_setname_np(pthread_self(), "lapilli-obey");
-    layer_options_program(program, sizeof program);
+    layer_options_program(&layer.options, program, sizeof program);
     while (obey_somebody(&to) && layer.options.parts.on)
         nanosleep(&(struct timespec){.tv_sec = AGAIN_S}, NULL);
     return NULL;

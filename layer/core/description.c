@@ -54,13 +54,12 @@ void layer_describe_end(struct layer_description *description, const char *what)
 
 void layer_describe_process(void)
 {
-    char path[4096];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    char path[LAYER_PROGRAM_BYTES];
     struct layer_description description = layer_describe_begin();
 
     for (unsigned i = 0; i < LAYER_FORMAT_WORDS; i++)
         atomic_store(&layer.image_formats[i], 0);
-    path[length > 0 ? length : 0] = '\0';
+    layer_options_program_path(&layer.options, path);
     layer_describe_text(&description, NULL, "program", path);
     layer_describe_number(&description, NULL, "pid", getpid());
     layer_describe_text(&description, NULL, "layer_version", LAPILLI_VERSION);

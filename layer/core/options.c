@@ -10,6 +10,7 @@
 
 #include "base/pattern.h"
 #include "base/version.h"
+#include "layer/core/android.h"
 #include "layer/core/settings.h"
 #include "trace/send/address.h"
 #include "trace/write/writer.h"
@@ -241,13 +242,32 @@ static const struct option table[] = {
     {"LAPILLI_REPORT", NULL, "", "an existing file that gets the path of every trace", set_report},
 };
 
-static const char *lookup(const struct option *option, struct layer_settings *settings)
+/* Where a value was found. */
+struct found {
+    const char *value; /* NULL: it is not set */
+    const char *name;
+    char property_name[LAYER_PROPERTY_NAME_BYTES], property[LAYER_PROPERTY_BYTES];
+};
+
+/* The environment, or a property. */
+static bool find_variable(const char *environment, const struct layer_android *android, struct found *out)
 {
-    const char *value = secure_getenv(option->environment);
-    return value || !option->key ? value
-                                 : layer_settings_value(settings, option->key,
-                                                        option->set == set_screenshots || option->set == set_frames ||
-                                                            option->set == set_submits);
+    out->name = environment;
+    out->value = secure_getenv(environment);
+    if (!out->value && android && layer_android_option(android, environment, out->property_name, out->property)) {
+        out->name = out->property_name;
+        out->value = out->property;
+    }
+    return out->value;
+}
+
+static void lookup(const struct option *option, const struct layer_android *android, struct layer_settings *settings,
+                   struct found *out)
+{
+    const bool is_list = option->set == set_screenshots || option->set == set_frames || option->set == set_submits;
+
+    if (!find_variable(option->environment, android, out) && option->key)
+        out->value = layer_settings_value(settings, option->key, is_list);
 }
 
 static bool names_us(const char *variable)
@@ -259,13 +279,13 @@ static bool names_us(const char *variable)
 /* Naming the layer, in a variable of the loader or in the program's list, is a request to record. For an implicit layer
  * the loader has checked the manifest's switches already, but an override layer or a settings file of the loader can
  * force implicit layers on, so they are checked again. */
-static bool asked_for(bool named)
+static bool asked_for(bool named, const struct layer_android *android)
 {
-    const char *armed = secure_getenv("LAPILLI_CAPTURE");
+    struct found armed;
     if (secure_getenv("DISABLE_LAPILLI_CAPTURE"))
         return false;
-    if (armed)
-        return strcmp(armed, "1") == 0;
+    if (find_variable("LAPILLI_CAPTURE", android, &armed))
+        return strcmp(armed.value, "1") == 0;
     return named || names_us("VK_INSTANCE_LAYERS") || names_us("VK_LOADER_LAYERS_ENABLE");
 }
 
@@ -275,25 +295,54 @@ static bool has_parts(const struct layer_parts *parts)
            parts->control || parts->key || parts->trigger_file || parts->keep_last.unit;
 }
 
+/* Puts a folder in front of a path, or of a pattern. */
+static bool put_into(const char *folder, char **path, bool is_pattern)
+{
+    char *whole = malloc(2 * strlen(folder) + strlen(*path) + 2), *to = whole;
+
+    if (!whole)
+        return false;
+    for (const char *from = folder; *from; from++) {
+        if (*from == '%' && is_pattern)
+            *to++ = '%';
+        *to++ = *from;
+    }
+    *to++ = '/';
+    memcpy(to, *path, strlen(*path) + 1);
+    free(*path);
+    *path = whole;
+    return true;
+}
+
 /* Files are deleted and made again while the program runs, which may change its folder. */
 static bool make_absolute(char **pattern)
 {
     char *here = **pattern == '/' ? NULL : getcwd(NULL, 0);
-    char *whole = here ? malloc(2 * strlen(here) + strlen(*pattern) + 2) : NULL, *to = whole;
+    bool good = **pattern == '/' || (here && put_into(here, pattern, true));
 
-    for (const char *from = here; whole && *from; from++) {
-        if (*from == '%')
-            *to++ = '%';
-        *to++ = *from;
-    }
-    if (whole) {
-        *to++ = '/';
-        memcpy(to, *pattern, strlen(*pattern) + 1);
-        free(*pattern);
-        *pattern = whole;
-    }
     free(here);
-    return **pattern == '/';
+    return good;
+}
+
+/* Files without a folder go to the app's own. */
+static enum lap_status put_into_app(struct layer_options *options)
+{
+    char **const paths[] = {options->streamed ? NULL : &options->file,
+                            options->screenshots.count ? &options->screenshot_dir : NULL, &options->token_file,
+                            &options->report, &options->parts.trigger_file};
+    enum lap_status status = LAP_OK;
+    char *folder = NULL;
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths && status == LAP_OK; i++) {
+        if (!paths[i] || !*paths[i] || **paths[i] == '/')
+            continue;
+        if (!folder)
+            status = layer_android_folder(options->android, &folder);
+        if (status == LAP_OK && !put_into(folder, paths[i], paths[i] == &options->file))
+            status = lap_no_memory(NULL);
+    }
+    free(folder);
+    return status;
 }
 
 /* Connections are made later, too. If this fails, the address is right as long as the program's current folder stays
@@ -338,27 +387,36 @@ static void check_parts(struct layer_options *options, const struct lap_log *log
     }
 }
 
-void layer_options_resolve(struct layer_options *options, bool named, const struct lap_log *log)
+void layer_options_resolve(struct layer_options *options, const struct layer_android *android, bool named,
+                           const struct lap_log *log)
 {
     memset(options, 0, sizeof *options);
+    options->android = android;
     options->log_level = LAP_LOG_WARNING;
     options->packer = &lap_codec_lz4;
-    if (getauxval(AT_SECURE))
-        return; /* a setuid program: its caller must not make it write files */
-    options->armed = asked_for(named);
+    /* A setuid program: its caller must not make it write files. On Android each app seems to be one, since the process
+     * that it is forked from has changed its SELinux domain; callers don't set properties there. */
+    if (!android && getauxval(AT_SECURE))
+        return;
+    options->armed = asked_for(named, android);
     struct layer_settings *settings = layer_settings_open(log);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct option *option = &table[i];
-        const char *value = lookup(option, settings);
+        struct found found;
+        lookup(option, android, settings, &found);
         if (!option->set(options, option->fallback))
             options->armed = false; /* out of memory */
-        if (value && !option->set(options, value))
-            lap_log(log, LAP_LOG_WARNING, "%s=%s: this is not %s; the default is used", option->environment, value,
+        if (found.value && !option->set(options, found.value))
+            lap_log(log, LAP_LOG_WARNING, "%s=%s: this is not %s; the default is used", found.name, found.value,
                     option->help);
     }
     layer_settings_close(settings);
     if (!options->file)
         options->armed = false;
+    if (options->armed && android && put_into_app(options) != LAP_OK) {
+        lap_log(log, LAP_LOG_ERROR, "nothing is recorded: %s", lap_error_message());
+        options->armed = false;
+    }
     if (options->armed)
         check_parts(options, log);
     options->parts.on = options->armed && has_parts(&options->parts);
@@ -380,22 +438,27 @@ void layer_options_finish(struct layer_options *options)
     memset(options, 0, sizeof *options);
 }
 
-void layer_options_program(char *out, size_t capacity)
+void layer_options_program_path(const struct layer_options *options, char out[LAYER_PROGRAM_BYTES])
 {
-    char path[4096];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    const char *name = "program";
+    _Static_assert(LAYER_PROGRAM_BYTES >= LAYER_PACKAGE_BYTES, "a package fits");
+    if (options->android && layer_android_package(options->android, out))
+        return;
+    ssize_t length = readlink("/proc/self/exe", out, LAYER_PROGRAM_BYTES - 1);
+    out[length > 0 ? length : 0] = '\0';
+}
 
-    if (length > 0) {
-        path[length] = '\0';
-        name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    }
-    snprintf(out, capacity, "%.*s", (int)capacity - 1, name);
+void layer_options_program(const struct layer_options *options, char *out, size_t capacity)
+{
+    char path[LAYER_PROGRAM_BYTES];
+
+    layer_options_program_path(options, path);
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    snprintf(out, capacity, "%.*s", (int)capacity - 1, *path ? name : "program");
 }
 
 char *layer_options_path(const struct layer_options *options, unsigned attempt)
 {
     char program[256];
-    layer_options_program(program, sizeof program);
+    layer_options_program(options, program, sizeof program);
     return lap_pattern_expand(options->file, &(struct lap_pattern_values){(long)getpid(), program}, attempt);
 }

@@ -2,7 +2,8 @@
 /*
  * options: the options of the layer. One table (options.c) gives name, environment variable, settings key, default and
  * help; it is resolved once, at the first vkCreateInstance, in the order environment, vk_layer_settings.txt, default.
- * In a setuid or setgid program no option applies and the layer is off.
+ * In a setuid or setgid program no option applies and the layer is off. On Android they are system properties
+ * (android.h).
  */
 #ifndef LAP_LAYER_OPTIONS_H
 #define LAP_LAYER_OPTIONS_H
@@ -40,8 +41,11 @@ struct layer_parts {
     bool exit_after;                /* the program gets SIGTERM when the last part that can come is recorded */
 };
 
+struct layer_android;
+
 struct layer_options {
-    bool armed; /* recording was asked for */
+    const struct layer_android *android; /* NULL: elsewhere */
+    bool armed;                          /* recording was asked for */
     char *file; /* pattern: %p pid, %e program, %t time, %n number, %%; or, streamed, an address */
     bool streamed;
     bool stream_wait; /* for a receiver, before the program's first call */
@@ -67,11 +71,17 @@ struct layer_options {
 
 /* Resolves all options. named: the program enabled the layer by its name, which asks for a recording unless
  * LAPILLI_CAPTURE says otherwise. Bad values are reported to the log and replaced by the default. */
-void layer_options_resolve(struct layer_options *options, bool named, const struct lap_log *log);
+void layer_options_resolve(struct layer_options *options, const struct layer_android *android, bool named,
+                           const struct lap_log *log);
 void layer_options_finish(struct layer_options *options);
 
-/* The file name of the program. */
-void layer_options_program(char *out, size_t capacity);
+#define LAYER_PROGRAM_BYTES 4096u
+
+/* The path of the program, or the package of an app; "": it is not known. */
+void layer_options_program_path(const struct layer_options *options, char out[LAYER_PROGRAM_BYTES]);
+
+/* The file name of the program, or the package of an app. */
+void layer_options_program(const struct layer_options *options, char *out, size_t capacity);
 
 /* Expands the file pattern; attempt > 1 adds or changes the number. Caller frees; NULL when out of memory. */
 char *layer_options_path(const struct layer_options *options, unsigned attempt);

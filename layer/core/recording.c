@@ -454,7 +454,7 @@ static enum lap_status connect_next(bool wait)
                                         .log = &layer.log};
     int fd;
 
-    layer_options_program(program, sizeof program);
+    layer_options_program(&layer.options, program, sizeof program);
     enum lap_status status = lap_send_connect(&to, &fd, &next.waited_ms);
     if (status == LAP_OK)
         lap_own_file_init(&next.connection, fd, NULL);

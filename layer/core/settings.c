@@ -51,7 +51,7 @@ const char *layer_settings_value(struct layer_settings *settings, const char *ke
     return length && length < sizeof settings->text ? settings->text : NULL;
 }
 
-#else
+#elif !defined(__ANDROID__)
 
 /* Its header is C++. */
 const char *getLayerOption(const char *option);
@@ -70,6 +70,20 @@ const char *layer_settings_value(struct layer_settings *settings, const char *ke
     snprintf(name, sizeof name, "lapilli_capture.%s", key);
     const char *value = settings ? getLayerOption(name) : NULL;
     return value && *value ? value : NULL;
+}
+
+#else /* properties: layer/core/android.h */
+
+static bool open_set(struct layer_settings *settings)
+{
+    return true;
+}
+
+static void close_set(struct layer_settings *settings) {}
+
+const char *layer_settings_value(struct layer_settings *settings, const char *key, bool is_list)
+{
+    return NULL;
 }
 
 #endif

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+#include "layer/core/android.h"
 #include "layer/core/layer.h"
 
 struct layer_state layer = {.log = {.fd = 2, .level = LAP_LOG_WARNING, .prefix = "lapilli: "}};
 
 __attribute__((constructor)) static void layer_loaded(void)
 {
+    if (layer_android())
+        layer.log.write = layer_android()->log;
     for (uint32_t type = 0; type < GEN_HANDLE_COUNT; type++) {
         lap_map_init(&layer.maps[type]);
         layer.map_pointers[type] = &layer.maps[type];
@@ -21,7 +24,7 @@ void layer_resolve(bool named)
     pthread_mutex_lock(&layer.recording_mutex);
     if (!layer.resolved) {
         layer.resolved = true;
-        layer_options_resolve(&layer.options, named, &layer.log);
+        layer_options_resolve(&layer.options, layer_android(), named, &layer.log);
         layer.log.level = layer.options.log_level;
         layer.pass_through = !layer.options.armed;
     }

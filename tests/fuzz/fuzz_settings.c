@@ -72,7 +72,7 @@ static void layer(void)
     const struct lap_log log = {.fd = -1, .level = LAP_LOG_ERROR};
 
     environment(true);
-    layer_options_resolve(&options, true, &log);
+    layer_options_resolve(&options, NULL, true, &log);
     for (unsigned attempt = 1; options.file && !options.streamed && attempt < 3; attempt++) {
         char *path = layer_options_path(&options, attempt);
         FUZZ_CHECK(path && strlen(path) > 0);

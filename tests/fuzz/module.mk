@@ -24,7 +24,7 @@ $(addprefix $(BUILD)/targets/,compile decoder edit print program trim): $(TOOL_C
 $(BUILD)/targets/trim: $(SLICE)
 $(addprefix $(BUILD)/targets/,compile program): $(BUILD)/obj/tests/fuzz/read_packets.o
 $(BUILD)/targets/route: $(call object,server/route.c server/routes.c)
-$(addprefix $(BUILD)/targets/,settings): $(REPLAYER) $(call object,layer/core/options.c)
+$(addprefix $(BUILD)/targets/,settings): $(REPLAYER) $(call object,layer/core/options.c layer/core/android.c)
 $(BUILD)/targets/print: $(call object,$(patsubst %,tests/fuzz/%_main.c,print info tree draws find shaders state memory uses))
 $(BUILD)/targets/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_FORGE) $(COMMON)
 	@mkdir -p $(@D)

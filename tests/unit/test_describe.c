@@ -20,6 +20,11 @@ void layer_recording_info(const char *json)
     snprintf(said, sizeof said, "%s", json);
 }
 
+void layer_options_program_path(const struct layer_options *options, char out[LAYER_PROGRAM_BYTES])
+{
+    *out = '\0';
+}
+
 static void describe(void)
 {
     struct layer_description description = layer_describe_begin();

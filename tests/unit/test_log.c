@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@ static struct lap_log open_log(enum lap_log_level level)
 {
     if (pipe(ends) != 0)
         abort();
-    return (struct lap_log){ends[1], level, "lapilli: "};
+    return (struct lap_log){.fd = ends[1], .level = level, .prefix = "lapilli: "};
 }
 
 static const char *close_log(void)
@@ -50,16 +51,38 @@ UNIT_TEST(messages_below_the_level_are_left_out)
 
 UNIT_TEST(a_log_without_file_writes_nothing)
 {
-    struct lap_log log = {-1, LAP_LOG_DEBUG, NULL};
+    struct lap_log log = {.fd = -1, .level = LAP_LOG_DEBUG};
     errno = EDOM;
     lap_log(&log, LAP_LOG_ERROR, "x");
     lap_log(NULL, LAP_LOG_ERROR, "x");
     CHECK_EQ_INT(errno, EDOM);
 }
 
+static enum lap_log_level told_level;
+static char told[64];
+
+static void tell(enum lap_log_level level, const char *message)
+{
+    told_level = level;
+    snprintf(told, sizeof told, "%s", message);
+    errno = EIO;
+}
+
+UNIT_TEST(another_log_gets_the_message_alone)
+{
+    const struct lap_log log = {.fd = -1, .level = LAP_LOG_WARNING, .prefix = "p: ", .write = tell};
+    errno = ENOENT;
+    lap_log(&log, LAP_LOG_INFO, "too much");
+    CHECK_STR(told, "");
+    lap_log(&log, LAP_LOG_WARNING, "two\nlines: %m");
+    CHECK_STR(told, "two?lines: No such file or directory");
+    CHECK_EQ_INT(told_level, LAP_LOG_WARNING);
+    CHECK_EQ_INT(errno, ENOENT);
+}
+
 UNIT_TEST(errno_is_kept)
 {
-    struct lap_log log = {9999, LAP_LOG_DEBUG, "p: "};
+    struct lap_log log = {.fd = 9999, .level = LAP_LOG_DEBUG, .prefix = "p: "};
     errno = ENOENT;
     lap_log(&log, LAP_LOG_ERROR, "into a closed file");
     CHECK_EQ_INT(errno, ENOENT);

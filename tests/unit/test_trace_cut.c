@@ -41,7 +41,7 @@ static void begin(size_t queue_bytes)
 {
     if (pipe2(log_ends, O_NONBLOCK) != 0)
         abort();
-    trace_log = (struct lap_log){log_ends[1], level, ""};
+    trace_log = (struct lap_log){.fd = log_ends[1], .level = level};
     writer = create_queued_trace(LAP_CODEC_LZ4, &trace_log, queue_bytes);
     stream = lap_writer_stream(writer, 1);
     tickets = 0;
@@ -304,7 +304,7 @@ UNIT_TEST(a_hole_behind_zeroes_is_noticed)
 
     if (pipe2(log_ends, O_NONBLOCK) != 0)
         abort();
-    trace_log = (struct lap_log){log_ends[1], level, ""};
+    trace_log = (struct lap_log){.fd = log_ends[1], .level = level};
     writer = create_queued_trace(LAP_CODEC_NONE, &trace_log, LAP_WRITER_NO_QUEUE);
     stream = lap_writer_stream(writer, 1);
     tickets = 0;

@@ -272,7 +272,7 @@ UNIT_TEST(a_disk_that_is_full_is_told_of_once)
     char said[4096];
     if (pipe2(ends, O_NONBLOCK) != 0)
         abort();
-    struct lap_log log = {ends[1], LAP_LOG_DEBUG, ""};
+    struct lap_log log = {.fd = ends[1], .level = LAP_LOG_DEBUG};
     pthread_t thread = fill_queue(LAP_CODEC_NONE, &log);
     room = 5 << 20;
     pthread_mutex_unlock(&gate);

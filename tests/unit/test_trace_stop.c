@@ -54,7 +54,7 @@ static struct lap_log open_log(void)
 {
     if (pipe2(log_ends, O_NONBLOCK) != 0)
         abort();
-    return (struct lap_log){log_ends[1], LAP_LOG_DEBUG, ""};
+    return (struct lap_log){.fd = log_ends[1], .level = LAP_LOG_DEBUG};
 }
 
 static unsigned close_log(void)

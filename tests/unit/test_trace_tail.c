@@ -418,7 +418,7 @@ UNIT_TEST(without_any_room_there_is_no_tail)
     int ends[2];
     if (pipe2(ends, O_NONBLOCK) != 0)
         abort();
-    struct lap_log log = {ends[1], LAP_LOG_INFO, ""};
+    struct lap_log log = {.fd = ends[1], .level = LAP_LOG_INFO};
     CHECK_EQ_U64(record_much(4 << 20, &log), 0);
     CHECK(access(trace_tail_path, F_OK) != 0);
     ssize_t got = read(ends[0], said, sizeof(said) - 1);
