@@ -337,8 +337,8 @@ static void show_version(enum replay_action *action)
 static const struct row rows[] = {
     {"--verify", NULL, "compare with the hashes that capture --verify recorded", .take = store_flag, MEMBER(verify)},
     {"--listen", "ADDRESS",
-     "instead of FILE: receive the trace of a program, then play it (unix:PATH, tcp://HOST:PORT)", .take = store_text,
-     MEMBER(listen)},
+     "instead of FILE: receive the trace of a program, then play it (unix:PATH, unix:@NAME, tcp://HOST:PORT)",
+     .take = store_text, MEMBER(listen)},
     {"--token-file", "FILE", "with --listen: only from a program with the same token; needed for other machines",
      .take = store_text, MEMBER(token_file)},
     {"--mismatch-dir", "DIR", "with --verify: write the first image that differs as PNG; created if missing",

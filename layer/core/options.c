@@ -212,10 +212,11 @@ static bool set_screenshots(struct layer_options *options, const char *text)
 
 /* manifests/ and docs describe the same keys. */
 static const struct option table[] = {
-    {"LAPILLI_FILE", "file", "%e.lapilli", "a path for the trace (" LAP_PATTERN_HELP "), unix:PATH or tcp://HOST:PORT",
-     set_file},
+    {"LAPILLI_FILE", "file", "%e.lapilli",
+     "a path for the trace (" LAP_PATTERN_HELP "), unix:PATH, unix:@NAME or tcp://HOST:PORT", set_file},
     {"LAPILLI_STREAM_WAIT", "stream_wait", "1", "0 or 1: wait for the receiver of a streamed trace", set_stream_wait},
-    {"LAPILLI_CONTROL", "control", "", "where commands come from: unix:PATH or tcp://HOST:PORT", set_control},
+    {"LAPILLI_CONTROL", "control", "", "where commands come from: unix:PATH, unix:@NAME or tcp://HOST:PORT",
+     set_control},
     {"LAPILLI_TOKEN_FILE", "token_file", "",
      "a file with the token of the receiver of streamed traces, or of the sender of commands", set_token_file},
     {"LAPILLI_VERIFY", "verify", "0", "0, 1 or all: store hashes of presented images and of device writes", set_verify},

@@ -13,6 +13,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -70,6 +71,11 @@ class Receiver:
         return [json.loads(line) for line in out.splitlines()]
 
 
+def abstract(context: Context) -> str:
+    """A name that is no file: of its own for each case, since the machine has them in common."""
+    return f"unix:@lapilli-test-{os.getpid()}-{context.folder.name}"
+
+
 def capturing(context: Context, address: str, *command: str, options: tuple[str, ...] = ()) -> list[str]:
     return [context.program("lapilli"), "capture", "--verify", "-o", address, *options, "--", *command]
 
@@ -103,7 +109,7 @@ def check_cut_off(context: Context, told: dict, reason: str, frames: int) -> Non
 @case
 def streamed_traces_are_whole(context: Context) -> None:
     """By each way, and byte by byte what a file would have."""
-    for address in (UNIX, TCP, "tcp://[::1]:0"):
+    for address in (UNIX, abstract(context), TCP, "tcp://[::1]:0"):
         if "::1" in address and not Path("/proc/net/if_inet6").exists():
             continue
         receiver = Receiver(context, address, "--name", "%e-%n.lapilli")
@@ -116,8 +122,62 @@ def streamed_traces_are_whole(context: Context) -> None:
         check(info["receiver_waited_ms"] is not None, "it does not say that it was streamed")
         check(check_verified(context.replay(told["file"])) > 0, "nothing was compared")
         check("streamed" in context.run([context.program("lapilli"), "info", told["file"]]).out, "nor as text")
-    check(not (context.folder / "socket").exists(), "a receiver left its socket")
+    check(not (context.folder / "socket").exists() and not list(context.folder.glob("@*")), "a receiver left its socket")
     check(not list(context.folder.glob("*.lapilli*")), "there is a file on the program's side")
+
+
+OTHER = 65534  # a user
+# Of that user: knocks at a name for each purpose and says the verdicts, or listens there and says who came.
+STRANGER = f"""
+import os, socket, sys
+os.setgroups([])
+os.setgid({OTHER})
+os.setuid({OTHER})
+name, hello = chr(0) + sys.argv[1], {HELLO!r}
+for role in range(3) if sys.argv[2] == "knock" else ():
+    there = socket.socket(socket.AF_UNIX)
+    there.connect(name)
+    there.sendall(hello[:56] + bytes([role]) + hello[57:])
+    print(int.from_bytes(there.recv(80)[12:16], "little"))
+if sys.argv[2] == "listen":
+    here = socket.socket(socket.AF_UNIX)
+    here.bind(name)
+    here.listen()
+    print("listens", flush=True)
+    while True:
+        print(here.accept()[0].recv(64), flush=True)
+"""
+
+
+@case
+def names_that_are_no_files_are_for_their_user(context: Context) -> None:
+    """They have no mode, so each side asks the kernel who the other one is. Else a token has to tell."""
+    if os.getuid() != 0 or not shutil.which("setpriv"):
+        raise Skip("only root can run programs as somebody else")
+    address = abstract(context)
+    stranger = [sys.executable, "-c", STRANGER, address.removeprefix("unix:@")]
+    control = [context.program("lapilli"), "control", address, "status"]
+    receiver = Receiver(context, address)
+    verdicts = context.run([*stranger, "knock"]).out.split()
+    check(verdicts == ["4", "4", "4"], f"{verdicts}")
+    check(receiver.end() == [] and f"it is of user {OTHER}, which needs a token" in receiver.err, receiver.err)
+    listens = subprocess.Popen([*stranger, "listen"], stdout=subprocess.PIPE, text=True)
+    listens.stdout.readline()
+    for command in (capturing(context, address, *app(context, *TRIANGLE)), control):
+        done = context.run(command, expect=None)
+        check(f"user {OTHER} listens there: that needs a token" in done.err, done.err)
+    listens.kill()
+    check("LAPSTRM" not in listens.communicate()[0], "it was greeted")
+    if context.folder.resolve().is_relative_to("/root"):
+        return
+    token = write_token(context)
+    receiver = Receiver(context, address, *token)
+    context.folder.chmod(0o755)
+    shutil.copy(context.folder / "token", context.folder / "theirs")
+    os.chown(context.folder / "theirs", OTHER, OTHER)
+    done = context.run(["setpriv", f"--reuid={OTHER}", "--clear-groups", f"--regid={OTHER}", *control, "--token-file", "theirs"], expect=None)
+    if "can't check tokens" not in done.err:
+        check(receiver.end() == [] and receiver.err == "" and "no recorded program" in done.err, receiver.err + done.text)
 
 
 @case

@@ -2,6 +2,7 @@
 /* Streamed traces: addresses, the greeting of both sides with and without tokens, records, and a writer whose file a
  * receiver makes. */
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@ UNIT_TEST(addresses_are_read_and_said_again)
         bool local;
     } good[] = {{"unix:/tmp/a b", "unix:/tmp/a b", true},
                 {"unix:s", "unix:s", true},
+                {"unix:@a b", "unix:@a b", true},
                 {"tcp://127.0.0.1:80", "tcp://127.0.0.1:80", true},
                 {"tcp://localhost:0", "tcp://127.0.0.1:0", true},
                 {"tcp://127.9.9.9:1", "tcp://127.9.9.9:1", true},
@@ -43,6 +45,7 @@ UNIT_TEST(addresses_are_read_and_said_again)
                                       "tcp://[::1:5",
                                       "tcp://name:5",
                                       "unix:",
+                                      "unix:@",
                                       "tcp://[]:1",
                                       "file",
                                       "tcp://[localhost]:1",
@@ -64,6 +67,12 @@ UNIT_TEST(addresses_are_read_and_said_again)
     CHECK_STR(text, longest);
     memset(longest + 5, 'x', 108);
     CHECK(lap_address_parse(longest, &address) == LAP_ERROR_ARGUMENT);
+    CHECK(lap_address_parse("unix:@a", &address) == LAP_OK && !lap_address_has_file(&address));
+    CHECK_EQ_U64(address.bytes, offsetof(struct sockaddr_un, sun_path) + 2); /* zeroes behind it would be its own */
+    CHECK(lap_address_parse("unix:./@a", &address) == LAP_OK && lap_address_has_file(&address));
+    char *same = lap_address_absolute("unix:@a");
+    CHECK_STR(same, "unix:@a");
+    free(same);
 }
 
 /* ---- the keyed hash ---- */

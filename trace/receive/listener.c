@@ -23,7 +23,7 @@ static int bind_to(int fd, const struct lap_address *address)
     const char *path = ((const struct sockaddr_un *)&address->storage)->sun_path;
     mode_t before = umask(0177); /* a Unix socket is for its owner */
     int result = bind(fd, (const struct sockaddr *)&address->storage, address->bytes);
-    if (result != 0 && errno == EADDRINUSE && address->storage.ss_family == AF_UNIX) {
+    if (result != 0 && errno == EADDRINUSE && lap_address_has_file(address)) {
         if (is_left_over(address, path) && unlink(path) == 0)
             result = bind(fd, (const struct sockaddr *)&address->storage, address->bytes);
         else
@@ -56,7 +56,7 @@ enum lap_status lap_listener_open(struct lap_address *address, int *out_fd)
 
 void lap_listener_remove(const struct lap_address *address)
 {
-    if (address->storage.ss_family == AF_UNIX)
+    if (lap_address_has_file(address))
         (void)unlink(((const struct sockaddr_un *)&address->storage)->sun_path);
 }
 

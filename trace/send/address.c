@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +29,18 @@ static enum lap_status parse_unix(const char *path, struct lap_address *out)
 {
     struct sockaddr_un *address = (struct sockaddr_un *)&out->storage;
     size_t length = strlen(path);
+    if (strcmp(path, "@") == 0)
+        return lap_fail(LAP_ERROR_ARGUMENT, "unix:@ has no name");
     if (length == 0 || length >= sizeof(address->sun_path))
         return lap_fail(LAP_ERROR_ARGUMENT, "the path of a Unix socket has 1 to %zu bytes, not %zu",
                         sizeof(address->sun_path) - 1, length);
     address->sun_family = AF_UNIX;
     memcpy(address->sun_path, path, length + 1);
     out->bytes = (socklen_t)sizeof(*address);
+    if (*path == '@') { /* all bytes of such a name count, so it ends where the address does */
+        address->sun_path[0] = '\0';
+        out->bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+    }
     out->local = true;
     return LAP_OK;
 }
@@ -88,19 +95,24 @@ enum lap_status lap_address_parse(const char *text, struct lap_address *out)
         return parse_unix(text + strlen(UNIX), out);
     if (begins(text, TCP))
         return parse_tcp(text + strlen(TCP), out);
-    return lap_fail(LAP_ERROR_ARGUMENT, "%s is no address: unix:PATH or tcp://HOST:PORT", text);
+    return lap_fail(LAP_ERROR_ARGUMENT, "%s is no address: unix:PATH, unix:@NAME or tcp://HOST:PORT", text);
 }
 
 char *lap_address_absolute(const char *text)
 {
     char *here, *absolute = NULL;
-    if (!begins(text, UNIX) || text[strlen(UNIX)] == '/')
+    if (!begins(text, UNIX) || text[strlen(UNIX)] == '/' || text[strlen(UNIX)] == '@')
         return strdup(text);
     here = getcwd(NULL, 0);
     if (!here || asprintf(&absolute, UNIX "%s/%s", here, text + strlen(UNIX)) < 0)
         absolute = NULL;
     free(here);
     return absolute;
+}
+
+bool lap_address_has_file(const struct lap_address *address)
+{
+    return address->storage.ss_family == AF_UNIX && ((const struct sockaddr_un *)&address->storage)->sun_path[0];
 }
 
 void lap_address_text(const struct lap_address *address, char out[LAP_ADDRESS_TEXT_BYTES])
@@ -110,7 +122,9 @@ void lap_address_text(const struct lap_address *address, char out[LAP_ADDRESS_TE
     char host[INET6_ADDRSTRLEN] = "?";
     if (address->storage.ss_family == AF_UNIX) {
         const struct sockaddr_un *local = (const struct sockaddr_un *)&address->storage;
-        snprintf(out, LAP_ADDRESS_TEXT_BYTES, UNIX "%.*s", (int)sizeof(local->sun_path), local->sun_path);
+        bool abstract = !lap_address_has_file(address);
+        snprintf(out, LAP_ADDRESS_TEXT_BYTES, UNIX "%s%.*s", abstract ? "@" : "",
+                 (int)sizeof(local->sun_path) - abstract, local->sun_path + abstract);
     } else if (address->storage.ss_family == AF_INET6) {
         (void)inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof(host));
         snprintf(out, LAP_ADDRESS_TEXT_BYTES, TCP "[%s]:%u", host, ntohs(v6->sin6_port));

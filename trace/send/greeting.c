@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "trace/format/bytes.h"
 #include "trace/send/exchange.h"
+#include "trace/send/peer.h"
 
 #define NONCE_BYTES  32u
 #define HELLO_BYTES  64u /* then the program's name */
@@ -114,10 +115,14 @@ enum lap_status lap_greeting_call(int fd, const struct lap_greeted *self, const 
     size_t name = strnlen(self->program, LAP_GREETING_NAME_BYTES - 1);
     int64_t deadline = lap_exchange_now_ms() + LAP_GREETING_WAIT_MS;
     uint32_t verdict;
+    uid_t user;
     enum lap_status status = make_nonce(hello + NONCE_AT);
 
     if (status != LAP_OK)
         return status;
+    if (!token->count && lap_peer_is_stranger(fd, &user))
+        return lap_fail(LAP_ERROR_ARGUMENT, "user %ld listens there: that needs a token (LAPILLI_TOKEN_FILE)",
+                        (long)(int32_t)user);
     memcpy(hello, LAP_GREETING_MAGIC, 8);
     lap_store_u32(hello + 8, LAP_GREETING_VERSION);
     lap_store_u32(hello + 12, self->process);
@@ -225,6 +230,7 @@ enum lap_status lap_greeting_answer(int fd, const struct lap_greeting_rules *rul
     int64_t deadline = lap_exchange_now_ms() + LAP_GREETING_WAIT_MS;
     enum verdict verdict;
     enum lap_status status, sent;
+    uid_t user;
 
     memset(out, 0, sizeof(*out));
     status = read_hello(fd, hello, out, deadline);
@@ -243,6 +249,9 @@ enum lap_status lap_greeting_answer(int fd, const struct lap_greeting_rules *rul
     } else if (token->count && !lap_load_u32(hello + NAME_AT + 4)) {
         verdict = TOKEN_MISSING;
         status = lap_fail(LAP_ERROR_ARGUMENT, "it has no token");
+    } else if (!token->count && lap_peer_is_stranger(fd, &user)) {
+        verdict = TOKEN_MISSING;
+        status = lap_fail(LAP_ERROR_ARGUMENT, "it is of user %ld, which needs a token", (long)(int32_t)user);
     } else if (token->count) {
         status = prove(token, of_receiver, hello + NONCE_AT, answer + NONCE_AT, answer + PROOF_AT);
         verdict = status == LAP_OK ? PROVE : CANT_TELL;

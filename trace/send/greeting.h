@@ -3,7 +3,7 @@
  * greeting: the handshake of a recorded process and a receiver before a trace is streamed (docs/streaming.md, "The
  * protocol"): versions, the process's name and, where they have a token, a proof that both have the same. The token
  * itself never goes over the connection: each side sends a keyed hash of random bytes that both have made for this one
- * connection.
+ * connection. Where none is used, each side refuses a stranger (peer.h).
  *
  * Both functions work on a connected socket, whose peer is not trusted, wait for it for at most LAP_GREETING_WAIT_MS
  * altogether, raise no signal and leave the socket open. Any thread; they allocate nothing.
