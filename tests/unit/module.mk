@@ -23,6 +23,7 @@ $(UNIT_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(MEMTRACK) $(
 
 # What is tested of the layer is linked by name: all of it would bring its entry points and the loader's interface.
 $(BUILD)/tests/unit/test_android: $(call object,layer/core/android.c layer/core/android_system.c layer/core/options.c)
+$(BUILD)/tests/unit/test_android: ALL_LDFLAGS += -Wl,--wrap=getauxval
 $(BUILD)/tests/unit/test_attachment: $(call object,layer/command/attachment.c layer/image/image_rows.c layer/command/image_state.c layer/command/image_region.c layer/command/render_pass.c \
 	layer/command/cmdbuf_parts.c layer/image/row_layout.c layer/command/progress_query.c layer/command/touched.c)
 $(BUILD)/tests/unit/test_backing: $(call object,layer/memory/backing.c layer/memory/backing_object.c layer/memory/backing_plan.c)

@@ -65,6 +65,14 @@ static void tell(enum lap_log_level level, const char *message)
     snprintf(said, sizeof said, "%d %s", level, message);
 }
 
+static unsigned long secure; /* AT_SECURE */
+
+unsigned long __wrap_getauxval(unsigned long type);
+unsigned long __wrap_getauxval(unsigned long type)
+{
+    return secure;
+}
+
 static const struct layer_android android = {property, command, get_user, make_folder, tell};
 static struct layer_options options;
 
@@ -210,10 +218,17 @@ UNIT_TEST(each_option_is_a_property)
     clear();
 }
 
-UNIT_TEST(elsewhere_nothing_of_this_is_asked)
+UNIT_TEST(apps_are_no_setuid_programs)
 {
-    CHECK(layer_android() == NULL || getenv("ANDROID_ROOT"));
-    layer_options_resolve(&options, NULL, true, NULL);
+    secure = 1; /* for each app */
+    resolve("com.example.game", 10123);
+    CHECK(options.armed);
+    layer_options_finish(&options);
+    CHECK(layer_android() == NULL);
+    layer_options_resolve(&options, layer_android(), true, NULL);
+    CHECK(!options.armed);
+    secure = 0;
+    layer_options_resolve(&options, layer_android(), true, NULL);
     CHECK(options.armed);
     CHECK_STR(options.file, "%e.lapilli");
     clear();
