@@ -4,7 +4,7 @@
 
 Prints a table and names what is lacking; the exit status is 0 only if nothing is. All is read from the files: the link
 (position-independent, relocations read-only and resolved at the start, no stack or segment that can be written and executed)
-from their headers, what the compiler does from what it leaves in the code.
+from their headers, what the compiler does from what it leaves in the code. So is what a layer exports, and whether Android can load what was built for it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ from typing import Callable
 ENDBR64 = bytes.fromhex("f30f1efa")
 TAKES_STACK = re.compile(rb"\x48\x81\xec(....)", re.DOTALL)  # sub $N,%rsp
 PAGE_BYTES = 4096
+# The largest pages of 64-bit devices, and what every app may load: public.libraries.txt of Android 11, as far as there is use for it.
+ANDROID_PAGE_BYTES = 16384
+ANDROID_LIBRARIES = {"libc.so", "libm.so", "libdl.so", "liblog.so", "libz.so", "libandroid.so", "libvulkan.so"}
+EXPORTS = Path(__file__).resolve().parent.parent / "layer/exports.map"
 
 
 @dataclass
@@ -32,6 +36,14 @@ class Binary:
     @property
     def is_x86_64(self) -> bool:
         return "X86-64" in self.headers
+
+    @property
+    def needed(self) -> set[str]:
+        return set(re.findall(r"\(NEEDED\).*\[(.*)\]", self.headers))
+
+    @property
+    def is_for_android(self) -> bool:
+        return "libc.so" in self.needed
 
     def bytes_at(self, address: int, count: int) -> bytes:
         for start, offset, size in self.sections.values():
@@ -92,10 +104,10 @@ def guards_returns(binary: Binary) -> bool | None:
 
 
 def calls_checked_functions(binary: Binary) -> bool | None:
-    """Functions that print are replaced by checked ones wherever they are called."""
+    """Functions that print are replaced by checked ones wherever they are called; bionic's check by themselves."""
     if any(name != "__stack_chk_fail" for name in re.findall(r"UND (__\w+_chk)\b", binary.symbols)):
         return True
-    return None if is_part(binary) and not re.search(r"UND v?(f|sn)?printf\b", binary.symbols) else False
+    return None if is_part(binary) and (binary.is_for_android or not re.search(r"UND v?(f|sn)?printf\b", binary.symbols)) else False
 
 
 def entry_points(binary: Binary) -> list[int]:
@@ -128,16 +140,48 @@ def marks_targets(binary: Binary) -> bool:
     return bool(entries) and all(binary.bytes_at(entry, 4) == ENDBR64 for entry in entries)
 
 
-# name: (what is asked; None: the file does not show it; of x86-64 only; what is lacking)
-CHECKS: dict[str, tuple[Callable[[Binary], bool | None], bool, str]] = {
-    "pie": (is_position_independent, False, "lies at a fixed address (-pie)"),
-    "relro": (lambda b: "GNU_RELRO" in b.headers, False, "its relocations stay writable (-z relro)"),
-    "now": (binds_now, False, "binds lazily (-z now)"),
-    "nx": (never_writes_and_executes, False, "has a stack or segment that can be written and executed (-z noexecstack)"),
-    "canary": (guards_returns, False, "does not guard return addresses (-fstack-protector-strong)"),
-    "fortify": (calls_checked_functions, False, "calls no checked functions of the C library (-D_FORTIFY_SOURCE)"),
-    "clash": (touches_each_page, True, "does not touch each page of a large frame (-fstack-clash-protection)"),
-    "cet": (marks_targets, True, "does not mark what may be called indirectly (-fcf-protection)"),
+def exports_the_interface(binary: Binary) -> bool | None:
+    """A layer lies in programs of others, whose symbols it must not take."""
+    if not binary.path.name.startswith("libVkLayer_"):
+        return None
+    exported = set(re.findall(r"(?:GLOBAL|WEAK) +DEFAULT +\d+ (\w+)", readelf(binary.path, "--dyn-syms")))
+    return exported == set(re.findall(r"^ +(vk\w+);", EXPORTS.read_text(), re.MULTILINE))
+
+
+def fits_large_pages(binary: Binary) -> bool:
+    alignments = re.findall(r"^\s+LOAD\s.* (0x[0-9a-f]+)$", binary.headers, re.MULTILINE)
+    return "ELF32" in binary.headers or (bool(alignments) and all(int(found, 16) >= ANDROID_PAGE_BYTES for found in alignments))
+
+
+def needs_what_is_there(binary: Binary) -> bool:
+    return all(name in ANDROID_LIBRARIES or name.startswith("liblapilli-") for name in binary.needed)
+
+
+def everywhere(binary: Binary) -> bool:
+    return True
+
+
+def on_x86_64(binary: Binary) -> bool:
+    return binary.is_x86_64
+
+
+def on_android(binary: Binary) -> bool:
+    return binary.is_for_android
+
+
+# name: (what is asked; None: the file does not show it; of which files; what is lacking)
+CHECKS: dict[str, tuple[Callable[[Binary], bool | None], Callable[[Binary], bool], str]] = {
+    "pie": (is_position_independent, everywhere, "lies at a fixed address (-pie)"),
+    "relro": (lambda b: "GNU_RELRO" in b.headers, everywhere, "its relocations stay writable (-z relro)"),
+    "now": (binds_now, everywhere, "binds lazily (-z now)"),
+    "nx": (never_writes_and_executes, everywhere, "has a stack or segment that can be written and executed (-z noexecstack)"),
+    "canary": (guards_returns, everywhere, "does not guard return addresses (-fstack-protector-strong)"),
+    "fortify": (calls_checked_functions, everywhere, "calls no checked functions of the C library (-D_FORTIFY_SOURCE)"),
+    "clash": (touches_each_page, on_x86_64, "does not touch each page of a large frame (-fstack-clash-protection)"),
+    "cet": (marks_targets, on_x86_64, "does not mark what may be called indirectly (-fcf-protection)"),
+    "exports": (exports_the_interface, everywhere, "exports other symbols than layer/exports.map lists"),
+    "pages": (fits_large_pages, on_android, f"has segments that lie on no boundary of {ANDROID_PAGE_BYTES} bytes (-z max-page-size)"),
+    "needed": (needs_what_is_there, on_android, "needs libraries that no app on Android has"),
 }
 
 
@@ -151,8 +195,8 @@ def main() -> int:
     print(" ".join([" " * width, *(f"{name:8}" for name in CHECKS)]).rstrip())
     for path in options.files:
         binary, row = load(path), []
-        for name, (ask, only_x86_64, sentence) in CHECKS.items():
-            if name in options.without or (only_x86_64 and not binary.is_x86_64):
+        for name, (ask, concerns, sentence) in CHECKS.items():
+            if name in options.without or not concerns(binary):
                 row.append("-")
                 continue
             has = ask(binary)

@@ -397,11 +397,24 @@ def missing_hardening_is_found(context: Context) -> None:
         done = context.run([script, "weak"], expect=1 if weak else 0)
         head, row = (line.split() for line in done.out.splitlines())
         found = dict(zip(head, row[1:]))
-        check(found == {name: "NO" if name == weak else "yes" for name in options}, f"without {weak}: {found}")
+        check({name: found[name] for name in options} == {name: "NO" if name == weak else "yes" for name in options}, f"without {weak}: {found}")
         check(len(done.err.splitlines()) == (1 if weak else 0), done.err)
         if weak:
             context.run([script, "--without", weak, "weak"])
     check("can't be read" in context.run([script, "weak.c"], expect=1).err, "a file that is no program")
+    # A layer with a symbol of its own, and what stands in for a program for Android, with segments for small pages and a library of nobody's.
+    (context.folder / "more.c").write_text("int vkGetInstanceProcAddr(void) { return 0; }\nint more(void) { return 0; }\n")
+    library = [compiler, "-shared", "-fPIC", "-nostdlib", "-Wl,-z,now", "more.c", "-o"]
+    context.run([*library, "libVkLayer_more.so"])
+    for name in ("libc.so", "libnobody.so"):
+        context.run([*library, name, f"-Wl,-soname,{name}"])
+    context.run([*library, "android", "-Wl,--no-as-needed,-z,max-page-size=4096", "libc.so", "libnobody.so"])
+    without = [word for name in ("canary", "fortify", "cet") for word in ("--without", name)]
+    done = context.run([script, *without, "libVkLayer_more.so", "android"], expect=1)
+    check([line.split(": ")[1:] for line in done.err.splitlines()] == [
+        ["libVkLayer_more.so", "exports other symbols than layer/exports.map lists"],
+        ["android", "has segments that lie on no boundary of 16384 bytes (-z max-page-size)"],
+        ["android", "needs libraries that no app on Android has"]], done.err)
 
 
 @case
