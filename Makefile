@@ -43,6 +43,14 @@ override LDFLAGS += -Wl,--dynamic-linker=$(abspath $(DRIVER_DIR))/ld.so -Wl,--di
                      -Wl,--allow-shlib-undefined # they need that C library
 endif
 
+# What scripts/fetch-android-libs.sh made: everything is built for Android 11 with the compiler and the libraries in there, and with
+# those that every app has. 64-bit devices may have pages of 16 KiB. `make android` sets it.
+ANDROID_DIR ?=
+ifneq ($(ANDROID_DIR),)
+override CC := $(abspath $(ANDROID_DIR))/cc
+override LDFLAGS += -L$(abspath $(ANDROID_DIR))/lib -Wl,-z,max-page-size=16384
+endif
+
 # V=1 prints whole commands.
 V ?=
 Q := $(if $(V),,@)
@@ -55,15 +63,17 @@ endif
 
 VULKAN_ROOT := $(or $(VULKAN_SDK),$(if $(wildcard $(NEWEST)/usr/share/vulkan/registry/vk.xml),$(NEWEST)/usr,/usr))
 REGISTRY := $(VULKAN_ROOT)/share/vulkan/registry/vk.xml
+$(if $(ANDROID_DIR),$(if $(filter /usr,$(VULKAN_ROOT)),$(error builds for Android take no headers from /usr: make deps, or VULKAN_SDK=DIR)))
 GEN := $(BUILD)/gen
-PLATFORMS := -DVK_USE_PLATFORM_XCB_KHR -DVK_USE_PLATFORM_XLIB_KHR -DVK_USE_PLATFORM_XLIB_XRANDR_EXT -DVK_USE_PLATFORM_WAYLAND_KHR
+PLATFORMS := $(if $(ANDROID_DIR),-DVK_USE_PLATFORM_ANDROID_KHR,-DVK_USE_PLATFORM_XCB_KHR -DVK_USE_PLATFORM_XLIB_KHR -DVK_USE_PLATFORM_XLIB_XRANDR_EXT -DVK_USE_PLATFORM_WAYLAND_KHR)
+HAS_X := $(or $(findstring _XCB_,$(PLATFORMS)),$(findstring _XLIB_,$(PLATFORMS)))
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter $(if $(WERROR),-Werror)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 comma := ,
 # Hardening, as far as the compiler has it; scripts/check-hardening.py looks at what comes out. Options come before CFLAGS,
 # which can switch each of them off again.
 compiles = $(shell $(CC) -Werror $(1) -x c -c -o /dev/null - < /dev/null 2> /dev/null && echo yes)
-HARDENING := -fstack-protector-strong -fstack-clash-protection $(if $(filter x86_64-% i%86-%,$(shell $(CC) -dumpmachine)),-fcf-protection)
+HARDENING := -fstack-protector-strong -fstack-clash-protection $(if $(filter x86_64 i%86,$(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))),-fcf-protection)
 HARDENING := $(if $(call compiles,$(HARDENING)),$(HARDENING),$(foreach f,$(HARDENING),$(if $(call compiles,$(f)),$(f))))
 # The C library's checks of buffers want an optimizer, and sanitizers have their own. 3 checks sizes, too, that are known at
 # run time only; compilers before gcc 12 have 2. For all of this together a recorded draw takes some 9 instructions of the
@@ -72,9 +82,11 @@ OPTIMIZES := $(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS))))
 FORTIFY := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(or $(if $(call compiles,-O1 -D_FORTIFY_SOURCE=3 -include stdio.h),3),2)
 FORTIFY := $(if $(OPTIMIZES),$(if $(SANITIZE),,$(FORTIFY)))
 # Traces may be larger than 2 GiB where words are small, too.
-LARGE_FILES := $(if $(shell printf '\043include <sys/types.h>\nchar is_large[sizeof(off_t) - 7];' | $(CC) -x c -c -o /dev/null - 2> /dev/null && echo yes),,-D_FILE_OFFSET_BITS=64)
+LARGE_FILES := $(if $(shell printf '\043include <sys/types.h>\nchar is_large[sizeof(off_t) == 8 ? 1 : -1];' | $(CC) -x c -c -o /dev/null - 2> /dev/null && echo yes),,-D_FILE_OFFSET_BITS=64)
+# base/bionic.h has what Android's C library lacks. Thread-local storage that is emulated would allocate, in signal handlers, too.
+FOR_ANDROID := $(if $(ANDROID_DIR),-isystem $(ANDROID_DIR)/include -include base/bionic.h -fno-emulated-tls)
 ALL_CFLAGS := -std=gnu11 -fPIC -fno-semantic-interposition -ffunction-sections -fdata-sections -pthread $(WARNINGS) $(SANITIZER) \
-	-I. -I$(GEN) $(if $(filter-out /usr,$(VULKAN_ROOT)),-isystem $(VULKAN_ROOT)/include) $(PLATFORMS) -D_GNU_SOURCE $(if $(ASSERTS),-DLAP_ASSERTS) $(LARGE_FILES) $(HARDENING) $(FORTIFY)
+	-I. -I$(GEN) $(if $(filter-out /usr,$(VULKAN_ROOT)),-isystem $(VULKAN_ROOT)/include) $(PLATFORMS) -D_GNU_SOURCE $(if $(ASSERTS),-DLAP_ASSERTS) $(LARGE_FILES) $(HARDENING) $(FORTIFY) $(FOR_ANDROID)
 # Linked into instrumented programs that load drivers.
 SANITIZER_KEEP := $(if $(SANITIZE),$(BUILD)/obj/tests/sanitize/keep.o)
 SANITIZER_KEEP_FLAGS := $(if $(SANITIZE),-Wl$(comma)--export-dynamic-symbol=dlclose)
@@ -104,13 +116,15 @@ WAYLAND_LIBS := $(if $(XDG_SHELL),-lwayland-client)
 # ---- objects
 # The C sources of folders and of the rooms in them.
 sources = $(wildcard $(1:%=%/*.c) $(1:%=%/*/*.c))
-BASE := $(call object,$(call sources,base trace vulkan))
+# What needs libraries that are not there: Android has no libseccomp.
+ABSENT := $(if $(ANDROID_DIR),base/process/sandbox_calls.c) $(if $(HAS_X),,layer/part/key_x.c layer/part/x_server.c)
+BASE := $(call object,$(filter-out $(ABSENT),$(call sources,base trace vulkan)))
 MEMTRACK := $(call object,$(wildcard memtrack/*.c))
 # What only reads traces, or writes them anew, is not for the layer; nor is what restricts a process.
 READER := $(call object,$(wildcard base/slab.c base/file/output.c base/process/sandbox*.c trace/*.c trace/read/*.c trace/recover/*.c trace/receive/*.c) trace/format/zstd.c \
 	vulkan/block.c vulkan/dictionary.c vulkan/pointers.c $(wildcard vulkan/texel/texel_*.c)) $(BUILD)/obj/gen/gen_formats.o
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
-LAYER := $(call object,$(wildcard layer/*/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_layer gen_layer_tables gen_in_flight)
+LAYER := $(call object,$(filter-out $(ABSENT),$(wildcard layer/*/*.c))) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_layer gen_layer_tables gen_in_flight)
 # What a trace says as a whole: for all that reads traces.
 INSPECTOR := $(call object,$(wildcard inspector/analysis/*.c inspector/edit/*.c inspector/memory/*.c inspector/position/*.c inspector/program/*.c inspector/state/*.c vm/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_needs gen_effects gen_recode)
 # For programs that answer questions about traces, by other programs.
@@ -128,8 +142,8 @@ $(SHARED): private VISIBILITY :=
 NETTLE := $(shell echo 'int main(void) { struct hmac_sha256_ctx c; hmac_sha256_set_key(&c, 0, 0); return 0; }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include nettle/hmac.h -x c -o /dev/null - -lnettle 2> /dev/null && echo -lnettle)
 $(BUILD)/obj/base/keyed_hash.o: ALL_CFLAGS += $(if $(NETTLE),-DLAP_NETTLE)
-LAYER_LIBS := -llz4 -lxxhash -lcjson -lpng -lm $(NETTLE)
-TRACE_LIBS := $(LAYER_LIBS) -lzstd -lseccomp
+LAYER_LIBS := -llz4 -lxxhash -lcjson -lpng -lm $(NETTLE) $(if $(ANDROID_DIR),-lz -llog)
+TRACE_LIBS := $(LAYER_LIBS) -lzstd $(if $(ANDROID_DIR),,-lseccomp)
 # For lapilli serve; the build does without where it is not.
 MICROHTTPD := $(shell echo 'int main(void) { return !MHD_get_version(); }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include microhttpd.h -x c -o /dev/null - -lmicrohttpd 2> /dev/null && echo -lmicrohttpd)
@@ -145,13 +159,14 @@ SPIRV_CROSS := $(shell echo 'int main(void) { return spvc_context_create(0); }' 
 	echo -lspirv-cross-c-shared)
 $(BUILD)/obj/tools/show/shader_text.o: ALL_CFLAGS += $(if $(SPIRV_CROSS),-DLAP_SPIRV_CROSS)
 SHADER_LIBS := $(SPIRV_CROSS) $(if $(SPIRV_CROSS),$(subst -lstdc++ -Wl$(comma)-Bdynamic,-Wl$(comma)-Bdynamic -lstdc++,$(SPIRV_TOOLS)),$(SPIRV_TOOLS))
-REPLAY_LIBS := $(TRACE_LIBS) -lxcb $(WAYLAND_LIBS) -ldl
+REPLAY_LIBS := $(TRACE_LIBS) $(if $(findstring _XCB_,$(PLATFORMS)),-lxcb) $(WAYLAND_LIBS) -ldl
 # The layer utilities (settings file; in the older library format tables, too) are C++ with a C face: linked into the layer, their
-# symbols hidden. libVulkanLayerSettings, where there is one, else its predecessor.
+# symbols hidden. libVulkanLayerSettings, where there is one, else its predecessor; on Android neither.
 UTILITY_LIBS := -Wl,-Bstatic -lVulkanLayerSettings -lstdc++ -Wl,-Bdynamic
 LAYER_SETTINGS := $(shell echo 'int vkuCreateLayerSettingSet(); int main(void) { return vkuCreateLayerSettingSet(); }' | \
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -x c -o /dev/null - $(UTILITY_LIBS) 2> /dev/null && echo yes)
 UTILITY_LIBS := $(if $(LAYER_SETTINGS),$(UTILITY_LIBS),-Wl$(comma)-Bstatic -lVkLayer_utils -lstdc++ -Wl$(comma)-Bdynamic)
+UTILITY_LIBS := $(if $(ANDROID_DIR),,$(UTILITY_LIBS))
 # What those headers define inline, the compiler may still call.
 $(BUILD)/obj/layer/image/format_utils.o: ALL_CFLAGS += -fgnu89-inline
 $(BUILD)/obj/layer/core/settings.o: ALL_CFLAGS += $(if $(LAYER_SETTINGS),-DLAP_LAYER_SETTINGS)
@@ -172,7 +187,7 @@ MANIFESTS := $(MANIFEST_KINDS:%=$(BUILD)/share/vulkan/%_layer.d/$(MANIFEST))
 MAKE_MANIFEST = $(PYTHON) manifests/make_manifest.py --bits $(BITS) --ids $(GEN)/gen_ids.h
 
 .PHONY: all
-all: $(PROGRAMS) $(LIBRARY) $(MANIFESTS) ## build everything (default)
+all: $(PROGRAMS) $(LIBRARY) $(if $(ANDROID_DIR),,$(MANIFESTS)) ## build everything (default)
 
 .PHONY: look
 # Several makes may look at once (tests install side by side), so each writes a file of its own.
@@ -473,6 +488,16 @@ check-future: all $(BUILD)/tests/bin/recode-check ## what is done with extension
 	+$(MAKE) BUILD=$(FUTURE)/build VULKAN_SDK=$(FUTURE)/sdk CFLAGS=-O0 all null
 	$(CC) -std=gnu11 -Wall -Wextra $(if $(WERROR),-Werror) -isystem $(FUTURE)/sdk/include $(LDFLAGS) -o $(FUTURE)/program tests/future/program.c -lvulkan
 	$(PYTHON) tests/future/check.py --build $(BUILD) --future $(FUTURE)/build --program $(FUTURE)/program
+
+# Layer, replayer and verbs for a device. What is linked is checked; nothing of it runs here.
+NDK ?=
+ABI ?= arm64-v8a
+ANDROID_BUILD := $(BUILD)/android/$(ABI)
+.PHONY: android
+android: ## build for Android 11 with the compiler of an NDK (NDK=DIR ABI=arm64-v8a|armeabi-v7a|x86_64)
+	$(if $(NDK),,$(error make android wants NDK=DIR: the folder of an Android NDK))
+	scripts/fetch-android-libs.sh '$(ANDROID_BUILD)/libraries' '$(NDK)' '$(ABI)'
+	+$(MAKE) BUILD=$(ANDROID_BUILD) ANDROID_DIR=$(ANDROID_BUILD)/libraries check-hardening
 
 # Debian's releases after the one that this is built on; each from `make deps` to `make demo`.
 SUITES := trixie sid

@@ -103,6 +103,11 @@ static void close_files(struct files *f)
 static enum lap_status open_fault(struct files *f)
 {
     struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_WP_ASYNC | UFFD_FEATURE_WP_HUGETLBFS_SHMEM};
+#ifdef __ANDROID__
+    /* Older ones have no kernel that can, and may end an app for the question. */
+    if (android_get_device_api_level() < 35)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "userfaultfd: this Android is older than 15");
+#endif
     int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
     if (fd < 0)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "userfaultfd: %s", strerror(errno));

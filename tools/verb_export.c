@@ -229,9 +229,13 @@ static const char *base_name(const char *path)
 /* Of the C library; "" if it does not say so. */
 static const char *c_library(void)
 {
+#ifdef _CS_GNU_LIBC_VERSION
     static char name[64];
 
     return confstr(_CS_GNU_LIBC_VERSION, name, sizeof name) > 0 ? name : "";
+#else
+    return "";
+#endif
 }
 
 static void put_readme(const struct job *job, FILE *out)

@@ -57,6 +57,19 @@ static int drop_capabilities(void)
     return !dropped || syscall(SYS_capset, &header, data) == 0 ? 0 : errno;
 }
 
+static int restrict_calls(const struct lap_sandbox_options *options, struct lap_sandbox *out)
+{
+#ifdef __ANDROID__
+    add_lack(out, "system calls are not restricted, for builds for Android are without libseccomp", 0);
+    return ENOSYS;
+#else
+    int error = lap_sandbox_restrict_calls(options);
+    if (error)
+        add_lack(out, "system calls are not restricted, for there is no seccomp here", error);
+    return error;
+#endif
+}
+
 void lap_sandbox_enter(const struct lap_sandbox_options *options, struct lap_sandbox *out)
 {
     bool alone = is_alone();
@@ -74,9 +87,7 @@ void lap_sandbox_enter(const struct lap_sandbox_options *options, struct lap_san
         add_lack(out, "files can be written, for there are other threads already", 0);
     else if ((files = lap_sandbox_restrict_files(options)))
         add_lack(out, "files can be written, for there is no Landlock here", files);
-    calls = lap_sandbox_restrict_calls(options);
-    if (calls)
-        add_lack(out, "system calls are not restricted, for there is no seccomp here", calls);
+    calls = restrict_calls(options, out);
     if (!out->lack[0])
         out->state = LAP_SANDBOX_ON;
     else if ((alone && !files) || !calls)

@@ -32,7 +32,7 @@ struct lap_sandbox_options {
 
 enum lap_sandbox_state {
     LAP_SANDBOX_OFF,
-    LAP_SANDBOX_PARTIAL, /* one of the two, or not for all threads */
+    LAP_SANDBOX_PARTIAL, /* one of the two, or not for all threads; builds for Android have no seccomp */
     LAP_SANDBOX_ON
 };
 

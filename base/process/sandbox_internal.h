@@ -8,7 +8,7 @@
 /* Landlock: the calling thread and those that it starts. Folders that can't be opened are left out. */
 int lap_sandbox_restrict_files(const struct lap_sandbox_options *options);
 
-/* seccomp: all threads. */
+/* seccomp: all threads. Not in builds for Android. */
 int lap_sandbox_restrict_calls(const struct lap_sandbox_options *options);
 
 #endif

@@ -122,11 +122,17 @@ int lap_file_read_fd(int fd, uint64_t offset, void *out, size_t bytes)
     return error;
 }
 
+#ifdef __GLIBC__
+#define HAS_DESCRIPTIONS __GLIBC_PREREQ(2, 32)
+#else
+#define HAS_DESCRIPTIONS 0
+#endif
+
 const char *lap_file_error_text(int error)
 {
     if (error == EBADF)
         return "the program has closed it, and it is not there any more";
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 32)
+#if HAS_DESCRIPTIONS
     const char *text = strerrordesc_np(error);
     return text ? text : "unknown error";
 #else
