@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,11 +52,32 @@ static void thread_ended(struct layer_thread *thread)
     layer_parts_enter();
     if (thread->stream && atomic_load(&layer.writer) == thread->writer)
         lap_stream_release(thread->stream);
+    thread->stream = NULL; /* here: the end of a part looks at these in all records */
+    thread->writer = NULL;
     layer_notes_thread_ended(thread);
     layer_parts_leave();
 }
 
 static const struct layer_recording_hooks *recording_hooks;
+
+/* Threads that may be looking at the writer without the lock of parts. seq_cst, as the writer: a thread counts itself
+ * before it loads the writer, and layer_recording_close clears the writer before it waits for the count. */
+static atomic_uint lookers;
+
+/* Until `look_away` the writer is not destroyed. NULL: there is none. Only parts destroy writers. */
+static struct lap_writer *look_at_writer(void)
+{
+    if (__builtin_expect(!layer.options.parts.on, 1))
+        return atomic_load_explicit(&layer.writer, memory_order_acquire);
+    atomic_fetch_add(&lookers, 1);
+    return atomic_load(&layer.writer);
+}
+
+static void look_away(void)
+{
+    if (__builtin_expect(layer.options.parts.on, 0))
+        atomic_fetch_sub(&lookers, 1);
+}
 
 /* The connection for the next trace, until it is opened. */
 static struct {
@@ -261,24 +283,28 @@ void layer_submit_ended(void)
 
 bool layer_is_writing(void)
 {
-    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
-    return writer && !lap_writer_stopped(writer);
+    const struct lap_writer *writer = look_at_writer();
+    bool writes = writer && !lap_writer_stopped(writer);
+    look_away();
+    return writes;
 }
 
 bool layer_is_recording(void)
 {
-    return layer_is_writing() || atomic_load_explicit(&layer.waiting, memory_order_relaxed);
+    return atomic_load_explicit(&layer.waiting, memory_order_relaxed) || layer_is_writing();
 }
 
 void layer_stop(const char *reason)
 {
-    struct lap_writer *writer = atomic_load_explicit(&layer.writer, memory_order_acquire);
     const struct layer_thread *thread = layer.options.parts.on ? layer_thread_current() : NULL;
+    struct lap_writer *writer;
     /* A failure while a part begins affects that part only: the keeper still knows the program. */
     if (layer.options.parts.on && !(thread && thread->changes_parts))
         layer_keeper_lost(reason);
+    writer = look_at_writer();
     if (writer)
         lap_writer_stop(writer, reason);
+    look_away();
 }
 
 void layer_count(enum lap_counter counter, uint64_t add)
@@ -351,6 +377,7 @@ void layer_recording_forked(void)
     if (writer)
         lap_writer_abandon(writer);   /* and its memory stays: this thread may be in the middle of a packet */
     atomic_store(&unused_path, NULL); /* the parent's */
+    atomic_store(&lookers, 0);        /* the child has one thread */
     layer_threads_forked();
     layer_notes_forked();
     lap_own_file_disown(&next.connection);
@@ -670,6 +697,8 @@ void layer_recording_close(uint64_t *out_frames, uint64_t *out_bytes, struct lap
             thread->writer = NULL;
             thread->stream = NULL;
         }
+    while (atomic_load(&lookers))
+        sched_yield();
     lap_writer_destroy(&writer);
 }
 
@@ -677,8 +706,8 @@ void layer_recording_start(const struct layer_recording_hooks *hooks)
 {
     int cancel = lap_cancel_off();
     pthread_mutex_lock(&layer.recording_mutex);
-    recording_hooks = hooks;
     if (!layer.started) {
+        recording_hooks = hooks; /* before the first writer: others read it without the mutex */
         layer.started = true;
         if (layer.options.parts.on) {
             pthread_rwlock_init(&layer.parts_lock, NULL);

@@ -14,8 +14,6 @@ static void (*on_end)(struct layer_thread *thread);
 static void give_up(struct layer_thread *thread)
 {
     atomic_store(&thread->self, 0);
-    thread->stream = NULL;
-    thread->writer = NULL;
     atomic_store(&thread->used, false);
 }
 
@@ -83,10 +81,13 @@ struct layer_thread *layer_threads(void)
 void layer_threads_forked(void)
 {
     for (struct layer_thread *thread = layer_threads(); thread; thread = thread->next) {
-        if (thread == layer_thread_known)
+        if (thread == layer_thread_known) {
             thread->kernel_id = (uint64_t)syscall(SYS_gettid);
-        else
+        } else {
+            thread->stream = NULL;
+            thread->writer = NULL;
             give_up(thread);
+        }
     }
 }
 

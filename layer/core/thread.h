@@ -44,7 +44,7 @@ struct layer_thread {
     unsigned large;                   /* a bit for each large place that it has */
     atomic_uint crashed;              /* in a call, by this signal, and has made none since; 0: it has not */
     struct lap_in_flight call;        /* the call in its place, with its body in `body` */
-    atomic_bool is_in_call;           /* `call` has not returned */
+    atomic_bool is_in_call;           /* `call` has not returned; notes.c, note_again */
     const struct layer_call *body_of; /* the call whose body is in `body`, and is the packet's, too; NULL: none */
     struct lap_enc enc;               /* writes into: */
     uint8_t body[LAYER_NOTE_BODY_BYTES];
@@ -70,8 +70,8 @@ static inline __attribute__((always_inline)) uintptr_t layer_thread_self(void)
 #endif
 }
 
-/* Once, before all others here. ended: called on a thread that ends, while it still has its record. False: out of
- * memory. */
+/* Once, before all others here. ended: called on a thread that ends, while it still has its record, which it leaves
+ * without a stream. False: out of memory. */
 bool layer_threads_init(void (*ended)(struct layer_thread *thread));
 
 /* The calling thread's record; NULL: out of memory. */
