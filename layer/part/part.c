@@ -41,13 +41,13 @@ static struct {
     bool told_to; /* the part began, or is to end, by a call of the program */
 } parts = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-static volatile sig_atomic_t signalled;
+static atomic_bool signalled; /* by a handler on any thread; nothing else is published */
 
 /* ---- triggers ---- */
 
 static void on_signal(int number)
 {
-    signalled = 1;
+    atomic_store_explicit(&signalled, true, memory_order_relaxed);
 }
 
 static uint64_t milliseconds(void)
@@ -97,10 +97,8 @@ static bool is_triggered(void)
 {
     const struct layer_parts *options = &layer.options.parts;
 
-    if (signalled) {
-        signalled = 0;
+    if (atomic_exchange_explicit(&signalled, false, memory_order_relaxed))
         return true;
-    }
     if (options->key && layer_key_was_pressed())
         return true;
     return options->trigger_file && access(options->trigger_file, F_OK) == 0 && unlink(options->trigger_file) == 0;

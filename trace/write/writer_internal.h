@@ -51,7 +51,7 @@ struct lap_writer {
     bool has_tail;               /* and the log does not have its end yet */
     _Atomic uint32_t logs;       /* of the journal that streams have */
     struct lap_held_mark *marks; /* NULL: each is written at once */
-    size_t mark_count;
+    _Atomic size_t mark_count;   /* changed under list_mutex, read anywhere: a figure */
     struct lap_blob_store blobs;
     struct lap_output output;
 };
