@@ -19,8 +19,10 @@ static uint64_t hash_of(const uint8_t *entry, size_t body_bytes, uint64_t seed)
 
 void lap_in_flight_store(uint8_t *out, const struct lap_in_flight *call, uint64_t seed)
 {
+    __atomic_store_n(out + LAP_IN_FLIGHT_STATE_AT, 0, __ATOMIC_RELAXED);
+    atomic_signal_fence(memory_order_seq_cst); /* the rest is not before it: see lap_in_flight_strike */
     lap_store_u32(out, MAGIC);
-    lap_store_u32(out + LAP_IN_FLIGHT_STATE_AT, 0);
+    memset(out + LAP_IN_FLIGHT_STATE_AT + 1, 0, 3);
     lap_store_u32(out + 16, call->command);
     lap_store_u32(out + 20, call->flags);
     lap_store_u32(out + 24, call->signal);

@@ -7,6 +7,7 @@
 #ifndef LAP_TRACE_CRASH_IN_FLIGHT_H
 #define LAP_TRACE_CRASH_IN_FLIGHT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,10 +48,12 @@ static inline size_t lap_in_flight_stride(size_t bytes)
  * under way is written last. Safe in a signal handler. seed: lap_tail_seed of the trace. */
 void lap_in_flight_store(uint8_t *out, const struct lap_in_flight *call, uint64_t seed);
 
-/* The call has returned. */
+/* The call has returned, and the entry may be written anew. A reader comes when the process is dead, and finds the
+ * stores of each thread up to some point of its program: only the compiler must keep their order. */
 static inline void lap_in_flight_strike(uint8_t *entry)
 {
     __atomic_store_n(entry + LAP_IN_FLIGHT_STATE_AT, LAP_IN_FLIGHT_RETURNED, __ATOMIC_RELEASE);
+    atomic_signal_fence(memory_order_seq_cst);
 }
 
 /* The number that begins a command in a block, read at *p, which moves behind it. */

@@ -14,7 +14,8 @@
 #define HASH_AT     48u
 #define SHORT_BYTES 512u /* below this a call of memcpy costs too much */
 
-/* Stores the used size of the half, twice: a damaged bit does not make another valid number. */
+/* Stores the used size of the half, twice: a damaged bit does not make another valid number. Released for a reader in
+ * another process: so many bytes behind the head are whole. */
 static void set_used(uint8_t *half, size_t used)
 {
     uint8_t bytes[8];
@@ -50,6 +51,7 @@ void lap_journal_begin(struct lap_journal_log *log, const struct lap_journal_hea
     log->half ^= 1;
     uint8_t *half = half_of(log);
     set_used(half, 0);
+    atomic_thread_fence(memory_order_release); /* no reader finds the old size with the new head */
     lap_store_u32(half + HEAD_AT, MAGIC);
     half[HEAD_AT + 4] = (uint8_t)head->kind;
     memset(half + HEAD_AT + 5, 0, 3);

@@ -653,7 +653,7 @@ void lap_output_save(struct lap_output *output)
 
 struct lap_notes *lap_output_notes(struct lap_output *output)
 {
-    return atomic_load_explicit(&output->queue.file.notes, memory_order_relaxed);
+    return atomic_load_explicit(&output->queue.file.notes, memory_order_acquire);
 }
 
 bool lap_output_reserve_notes(struct lap_output *output, const void *from, size_t bytes)
@@ -663,7 +663,7 @@ bool lap_output_reserve_notes(struct lap_output *output, const void *from, size_
 
 void lap_output_log_chunk(struct lap_output *output, struct lap_journal_log *log, const struct lap_journal_head *head)
 {
-    if (log->until[log->half ^ 1] > atomic_load_explicit(&output->queue.saved, memory_order_relaxed))
+    if (log->until[log->half ^ 1] > atomic_load_explicit(&output->queue.saved, memory_order_acquire))
         lap_queue_save(&output->queue);
     lap_journal_begin(log, head);
 }

@@ -245,7 +245,7 @@ static void store(struct lap_queue *queue, size_t place, struct lap_tail_entry *
     if (entry->header.kind == LAP_CHUNK_FRAME || end - queue->unsaved >= SAVE_BYTES)
         save(queue, end);
     if (queue->unsaved == end)
-        atomic_store_explicit(&queue->saved, queue->put, memory_order_relaxed);
+        atomic_store_explicit(&queue->saved, queue->put, memory_order_release);
 }
 
 void lap_queue_save(struct lap_queue *queue)
@@ -253,7 +253,7 @@ void lap_queue_save(struct lap_queue *queue)
     if (!queue->durable || !lock(queue))
         return;
     save(queue, queue->head);
-    atomic_store_explicit(&queue->saved, queue->put, memory_order_relaxed);
+    atomic_store_explicit(&queue->saved, queue->put, memory_order_release);
     pthread_mutex_unlock(&queue->mutex);
 }
 
@@ -314,7 +314,7 @@ static void become_empty(struct lap_queue *queue)
         queue->calm = 0;
     }
     queue->head = queue->tail = queue->next = queue->peak = queue->unsaved = 0;
-    atomic_store_explicit(&queue->saved, queue->put, memory_order_relaxed); /* the trace has them */
+    atomic_store_explicit(&queue->saved, queue->put, memory_order_release); /* the trace has them */
     queue->full = false;
 }
 
