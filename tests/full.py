@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build/full"
 STATE = FOLDER / "state.json"
-COUNTS = re.compile(r"^(\d+ passed, \d+ failed(?:, \d+ skipped)?|lint: nothing found|\d+ programs, \d+ runs, \d+ reports)$", re.MULTILINE)
+COUNTS = re.compile(r"^(\d+ passed, \d+ failed(?:, \d+ skipped)?|lint: nothing found|\d+ programs, \d+ runs, \d+ reports|\d+ models, \d+ operations, \d+ failed)$", re.MULTILINE)
 CHECKED = "WERROR=1 ASSERTS=1"
 
 
@@ -44,6 +44,7 @@ PARTS = {
     "future": Part(20, "make check-future"),
     "asan": Part(90, "make check-asan"),
     "tsan": Part(60, "make check-tsan"),
+    "model": Part(20, f"make {CHECKED} check-model"),
     "m32": Part(60, f"make {CHECKED} check-m32"),
     "arm": Part(150, f"make {CHECKED} check-arm"),
     "matrix": Part(90, f"make {CHECKED} matrix"),
