@@ -9,9 +9,13 @@
  * has to survive the faults. Hence it is used only on request.
  *
  * The word of a page: WATCHED; WRITTEN when it is writable because of a store; LOCKED while a thread changes word and
- * protection together, so that no store falls between the two; and the number of its faults since it was last
- * read-only, or was given back. Threads that faulted before a page became writable find it writable, and try again. The
- * count has a limit, so that the program itself handles a page that it protected.
+ * protection together; and the number of its faults since it was last read-only, or was given back. Threads that
+ * faulted before a page became writable find it writable, and try again. The count has a limit, so that the program
+ * itself handles a page that it protected.
+ *
+ * Another thread may store to a page while the handler that made it writable has yet to note that. So a take() counts a
+ * locked page as written. The store's thread has seen the new protection, and no lock or atomic tells of that: fences
+ * order the word before the protection, and the protection before the word.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -76,8 +80,10 @@ static void unlock(atomic_uint *word, unsigned value)
     atomic_store_explicit(word, value, memory_order_release);
 }
 
+/* The words of watched pages are locked. */
 static bool make_writable(uint64_t first, uint64_t count)
 {
+    atomic_thread_fence(memory_order_release); /* with the fence of next_written: whoever stores there sees the lock */
     return mprotect(address(first), count * page_bytes, PROT_READ | PROT_WRITE) == 0;
 }
 
@@ -234,15 +240,17 @@ static bool watch_pages(uint64_t begin, uint64_t end)
     return false;
 }
 
-/* The first run of written pages in [*page, stop): *page becomes its end. False: there is none. */
+/* The first run of pages in [*page, stop) that were written, or are just becoming writable: *page becomes its end.
+ * False: there is none. */
 static bool next_written(uint64_t *page, uint64_t stop, uint64_t *out_first)
 {
     bool inside = false;
+    atomic_thread_fence(memory_order_acquire);
     while (*page < stop) {
         uint64_t count;
         const atomic_uint *words = lap_watch_page_run(*page, &count);
         for (uint64_t i = 0; i < count && *page < stop; i++, ++*page) {
-            bool written = atomic_load_explicit(&words[i], memory_order_acquire) & WRITTEN;
+            bool written = atomic_load_explicit(&words[i], memory_order_acquire) & (WRITTEN | LOCKED);
             if (written && !inside)
                 *out_first = *page;
             if (!written && inside)
@@ -286,7 +294,8 @@ static enum lap_status mprotect_begin(void)
     if (is_child())
         leave_parent();
     pthread_mutex_lock(&mutex);
-    page_bytes = lap_watch_page_bytes();
+    if (!page_bytes) /* the handler reads it without the mutex */
+        page_bytes = lap_watch_page_bytes();
     sigfillset(&ours.sa_mask); /* no other handler runs while a page is locked */
     sigdelset(&ours.sa_mask, SIGSEGV);
     if (installed && !handler_is_ours())

@@ -12,6 +12,7 @@ $(MODELS): $(BUILD)/tests/model/%: $(BUILD)/obj/tests/model/%.o $(call object,te
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -no-pie $(ALL_LDFLAGS) $(TEST_RUNPATH) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.so,$^) $(TRACE_LIBS)
+$(BUILD)/tests/model/watch_model: $(call object,memtrack/watch_region.c memtrack/interval.c)
 
 .PHONY: check-model
 check-model: $(MODELS) ## real sources of what threads share without a lock, under the memory model of C11

@@ -24,6 +24,7 @@ NEEDED: dict[str, list[str]] = {
             "atomic_load_explicit(&slot->key, memory_order_acquire) == ~key, 1)) {", "found = atomic_load_explicit(&table->slots[at].key",
             "atomic_store_explicit(&slot->key, EMPTY, memory_order_release)", "atomic_store_explicit(&table->version, version + 2",
             "version = atomic_load_explicit(&table->version, memory_order_acquire)"],
+    "watch": ["atomic_thread_fence(memory_order_release)", "atomic_thread_fence(memory_order_acquire)"],
     "journal": ["__atomic_store_n((uint64_t *)(void *)(half + USED_AT), both, __ATOMIC_RELEASE)"],
     "queue": ["pthread_mutex_unlock(&queue->mutex);"],
 }
