@@ -15,17 +15,22 @@ _Static_assert(LAYER_NOTE_BODY_BYTES >= sizeof(((struct lap_note_thread *)0)->ca
 #define WORD_BITS   32u
 #define MOST_FAULTS 100000u
 
+/* Written with release by layer_notes_start, read with acquire by `enter` and layer_notes_begin: publishes the members
+ * below but the atomic ones. Relaxed reads before that only save the call. */
 atomic_bool layer_notes_on;
 
 static struct {
-    struct lap_notes *place; /* mapped once, private while there are no notes */
+    _Atomic(struct lap_notes *) place; /* mapped once, private while there are no notes */
+    /* Both seq_cst: a handler counts itself and then looks at the writer; whoever destroys that clears it first, and
+     * then waits for the count. */
     _Atomic(struct lap_writer *) writer;
     atomic_uint faults_under_way; /* threads that may be looking at the writer in a signal handler */
     pthread_rwlock_t *parts_lock; /* NULL: there is only one file */
     layer_encode_call encode;
-    uint64_t seed;
+    _Atomic uint64_t seed; /* a handler may read it while another thread changes files */
     _Atomic pid_t process;
     uint32_t generation; /* of the bits, one for each place that is taken */
+    /* Taken with acquire, given with release: the last owner's stores to the place come before the next one's. */
     atomic_uint threads[LAP_NOTES_THREADS / WORD_BITS];
     atomic_uint commands[LAP_NOTES_COMMANDS / WORD_BITS];
     atomic_uint large, large_there, large_refused; /* the second: room was reserved; the third: there is none */
@@ -275,10 +280,12 @@ bool layer_note_copy(const struct layer_call *call, struct lap_enc *enc)
     return true;
 }
 
-/* In this order: see note_again. */
+/* In this order: see note_again, which has the other fence. It runs only where one file follows another. */
 static void strike(struct layer_thread *thread, uint8_t *entry)
 {
     atomic_store_explicit(&thread->is_in_call, false, memory_order_relaxed);
+    if (notes.parts_lock)
+        atomic_thread_fence(memory_order_seq_cst);
     lap_in_flight_strike(entry);
 }
 
@@ -426,8 +433,8 @@ static void forget_places(void)
 }
 
 /* In a new file: notes the thread's place, and its current call. The calling thread's own call has done its work. The
- * thread may return from the call meanwhile: it sets the flag before it clears the note, so that one of both threads
- * clears this one. */
+ * thread may return from the call meanwhile: it clears the flag before it strikes the note, with a fence between, so
+ * that either its mark is the later one, or this thread sees the flag and strikes the note itself. */
 static void note_again(struct layer_thread *thread)
 {
     struct lap_in_flight what = thread->call;

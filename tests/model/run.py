@@ -26,6 +26,7 @@ NEEDED: dict[str, list[str]] = {
             "version = atomic_load_explicit(&table->version, memory_order_acquire)"],
     "watch": ["atomic_thread_fence(memory_order_release)", "atomic_thread_fence(memory_order_acquire)"],
     "journal": ["__atomic_store_n((uint64_t *)(void *)(half + USED_AT), both, __ATOMIC_RELEASE)"],
+    "notes": ["atomic_thread_fence(memory_order_seq_cst)"],
     "queue": ["pthread_mutex_unlock(&queue->mutex);"],
 }
 
