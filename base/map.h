@@ -18,7 +18,8 @@
 
 #include "base/status.h"
 
-/* Laid out here only for lap_map_get; everything else about them is map.c's. */
+/* Laid out here only for lap_map_get; everything else about them is map.c's. Both are written with release under the
+ * map's mutex and read with acquire: the key publishes the value in its slot, the value what it points to. */
 struct lap_map_slot {
     _Atomic uint64_t key; /* inverted, so that zeroed memory is empty; 1: its entry was removed */
     _Atomic(void *) value;
@@ -26,7 +27,8 @@ struct lap_map_slot {
 
 struct lap_map_table {
     struct lap_map_table *older; /* the array that this one replaced; kept for readers that are still in it */
-    _Atomic unsigned version;    /* odd while removed slots are being cleared out */
+    _Atomic unsigned version;    /* odd while removed slots are being cleared out. A sequence lock: all stores in
+                                    between are releases, all loads of readers acquires, so no fence is needed */
     unsigned shift;              /* 64 - log2 of the number of slots */
     size_t mask;                 /* number of slots - 1 */
     size_t used;                 /* slots that are not empty; changed under the map's mutex */
@@ -34,7 +36,8 @@ struct lap_map_table {
 };
 
 struct lap_map {
-    _Atomic(struct lap_map_table *) table; /* NULL while empty and never used */
+    _Atomic(struct lap_map_table *) table; /* NULL while empty and never used. Release by the thread that grows it,
+                                              acquire by readers: the whole table */
     pthread_mutex_t mutex;
     size_t count;
 };

@@ -15,6 +15,7 @@ struct branch {
     struct leaf *_Atomic leaves[SIZE];
 };
 
+/* These and the leaves: release by lap_watch_pages_make, acquire by lap_watch_page: the zeroed words. */
 static struct branch *_Atomic root[SIZE];
 
 static struct leaf *leaf_of(uint64_t page)

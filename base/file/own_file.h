@@ -19,7 +19,8 @@
 #include <stdint.h>
 
 struct lap_own_file {
-    _Atomic int fd;                /* -1: closed. Only lap_own_file_fd shows whether it is still ours */
+    _Atomic int fd; /* -1: closed. Only lap_own_file_fd shows whether it is still ours. Release by init and
+                       move, acquire by users: the members below */
     uint64_t device, inode, birth; /* birth: 0 if unknown; inode numbers are reused */
     char *path;                    /* absolute; NULL: it can't be opened again */
     bool is_held;                  /* with an exclusive flock, as long as it is open */

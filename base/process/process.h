@@ -11,7 +11,8 @@
 
 #include <stdatomic.h>
 
-extern _Atomic(atomic_int *) lap_process_page; /* NULL: there is none (yet) */
+extern _Atomic(atomic_int *) lap_process_page; /* NULL: there is none (yet). Release by the thread that makes it,
+                                                  acquire by lap_process: the page. Its number publishes nothing */
 int lap_process_ask(void);
 
 static inline int lap_process(void)

@@ -24,7 +24,7 @@ struct lap_readback; /* vulkan/readback.h */
 
 struct layer_physical_device {
     struct lap_object object;
-    struct layer_instance *_Atomic instance; /* set last: the rest is filled then */
+    struct layer_instance *_Atomic instance; /* release by layer_physical_device_add, acquire by readers: the rest */
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory; /* as the driver gives them */
     struct lap_virtual_types types;
@@ -160,7 +160,8 @@ struct layer_device_submit {
     uint64_t serial;
     uint32_t gated_count;                      /* of submissions: host_gate.h */
     struct layer_payload_user *shown_payloads; /* payload.c: those with dma-bufs that can be read */
-    atomic_uint count;          /* of submissions not yet known to be finished; also read without the mutex */
+    atomic_uint count; /* of submissions not yet known to be finished; changed with release under the mutex. 0, read
+                          with acquire without it: the packets and updates of all finished ones are there */
     struct lap_map resources;   /* struct lap_memobj by layer_resource (touched.h); zeroed is empty */
     struct lap_touched touched; /* by the current submit: kept to reuse its memory, as are the next two */
     struct layer_touched batch;
@@ -171,7 +172,7 @@ struct layer_device_submit {
         struct layer_written *ranges;
         uint32_t count, capacity;
     } unseen;                    /* memory_checks.c: writes of finished work that the program could not see yet */
-    atomic_bool stored_anywhere; /* some work may have */
+    atomic_bool stored_anywhere; /* some work may have; relaxed: its submit comes before, by the program's own rules */
     struct layer_sparse_snapshots snapshots;
     uint32_t slow_compares; /* host_update.c */
 };
@@ -208,7 +209,8 @@ struct layer_device {
     struct layer_device_descriptors descriptors;
     pthread_mutex_t map_mutex;  /* unmapped_read.h: mapping and unmapping, by program or layer */
     bool maps_hidden;           /* memory of a type that is not host-visible was mapped; under map_mutex */
-    atomic_bool misses_touched; /* command buffers and descriptors lack objects there, which were bound before */
+    atomic_bool misses_touched; /* command buffers and descriptors lack objects there, which were bound before. Relaxed,
+                                   as stored_anywhere */
     struct layer_device_submit submit;
     atomic_uint handed_files; /* external_sync.h, changed under devices_mutex: sync files not known to be signalled */
     struct layer_device_verify verify;

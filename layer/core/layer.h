@@ -53,15 +53,20 @@ struct layer_state {
     atomic_uint lost[LAP_UNCHECKED_COUNT];          /* part/lost.h: objects, in this recording */
     atomic_uint_fast64_t shared_signals;            /* signals of binary semaphores that share their payload */
     struct layer_external_sync *handed;             /* external_sync.c; under devices_mutex */
-    struct lap_writer *_Atomic writer;              /* NULL: nothing is recorded */
-    atomic_bool waiting;                            /* with options.parts: a part may begin later (part.h) */
-    atomic_bool part_pending;                       /* a part begins as soon as no submitted work waits for the host */
+    /* NULL: nothing is recorded. Release by open_file, acquire by all others: the writer. Parts end it: recording.c,
+     * look_at_writer. */
+    struct lap_writer *_Atomic writer;
+    /* Both are hints, read relaxed; what they say is looked up under the mutex of parts. */
+    atomic_bool waiting;         /* with options.parts: a part may begin later (part.h) */
+    atomic_bool part_pending;    /* a part begins as soon as no submitted work waits for the host */
     pthread_rwlock_t parts_lock; /* with options.parts: each packet holds it for reading; beginning or ending a part
                                     holds it for writing */
     struct layer_options options;
     struct lap_log log;
-    atomic_uint_fast64_t image_formats[LAYER_FORMAT_WORDS]; /* noted in this recording; a bit for each */
-    bool resolved, started;                                 /* the options are resolved; the recording was started */
+    /* Noted in this recording; a bit for each. Release by the thread that has written the note, acquire by others: it
+     * comes before their packets. */
+    atomic_uint_fast64_t image_formats[LAYER_FORMAT_WORDS];
+    bool resolved, started;      /* the options are resolved; the recording was started */
     bool forked;                 /* forked from a process that had resolved the options; it has no file yet */
     atomic_uint_fast64_t frames; /* that have ended */
     atomic_bool has_surface;     /* some surface was created: frames end at presents, otherwise at submits */

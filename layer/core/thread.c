@@ -7,7 +7,7 @@
 
 __thread struct layer_thread *layer_thread_known;
 
-static _Atomic(struct layer_thread *) records;
+static _Atomic(struct layer_thread *) records; /* release by the thread that adds one, acquire by those that walk */
 static pthread_key_t key;
 static void (*on_end)(struct layer_thread *thread);
 

@@ -23,9 +23,9 @@ struct layer_call;
 #define LAYER_NOTE_BODY_BYTES 4096u
 
 struct layer_thread {
-    struct layer_thread *next;
-    atomic_bool used;
-    atomic_uintptr_t self;     /* layer_thread_self; 0: no thread has the record */
+    struct layer_thread *next; /* published by the list's head, thread.c */
+    atomic_bool used;          /* release by the thread that ends, acquire by the next one: the record */
+    atomic_uintptr_t self;     /* layer_thread_self; 0: no thread has the record. Release by its thread: kernel_id */
     uint64_t kernel_id;        /* the kernel's number of the thread */
     struct lap_writer *writer; /* of the stream; the parent's in a child that has not recorded yet */
     struct lap_stream *stream;

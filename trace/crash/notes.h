@@ -8,6 +8,9 @@
  * executing in the driver: all of it twice, which is cheaper than a hash and shows damage as well. A call that fits
  * neither takes one of a few large places for its duration.
  *
+ * Readers come when the process is dead. Then the stores of each thread are there up to some point of its program, in
+ * whatever order a processor made them: between stores of one thread only the compiler must be held (signal fences).
+ *
  * Another process may truncate the file. A store to the mapping then raises SIGBUS, and lap_tail_drop_notes maps
  * private memory in its place.
  */
@@ -60,6 +63,8 @@ struct lap_notes {
     struct lap_journal journal;                 /* the same */
 };
 
+_Static_assert(ATOMIC_POINTER_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE != 0,
+               "handlers of signals use them, and other processes read them");
 _Static_assert(sizeof(struct lap_note_thread) == 4096 && offsetof(struct lap_note_thread, signal) == 24 &&
                    offsetof(struct lap_note_thread, call) == 64,
                "as it is in the file");

@@ -69,8 +69,8 @@ static inline size_t lap_tail_entry_stride(size_t payload_bytes)
 
 struct lap_tail {
     struct lap_own_file own;
-    uint64_t bytes; /* that it has, or more */
-    _Atomic(struct lap_notes *) notes;
+    uint64_t bytes;                    /* that it has, or more */
+    _Atomic(struct lap_notes *) notes; /* release by lap_tail_map_notes, acquire by lap_output_notes: the mapping */
 };
 
 /* Creates the file for a ring whose first `reserved_bytes` get room at once. LAP_ERROR_IO or LAP_ERROR_MEMORY when

@@ -53,7 +53,7 @@ struct lap_output_options {
 
 struct lap_output {
     pthread_mutex_t mutex;    /* for everything below but the atomics */
-    _Atomic int64_t deadline; /* for locks, CLOCK_REALTIME in ns; 0: none */
+    _Atomic int64_t deadline; /* for locks, CLOCK_REALTIME in ns; 0: none. Relaxed reads: it publishes nothing */
     struct lap_own_file file;
     int looked_at;           /* its descriptor, from its check to the write after that; else -1 */
     char *path;              /* as messages name it */

@@ -48,8 +48,10 @@ struct lap_queue {
     size_t unsaved;    /* from here to head the file lacks what memory has */
     size_t start;      /* the oldest entry's place in the file's header: the tail, or before it and whole up to there */
     unsigned calm;     /* how often it has become empty without needing half of the limit */
-    _Atomic uint64_t put;   /* chunks so far, in this queue or before; changed under the mutex */
-    _Atomic uint64_t saved; /* of these: in the tail file's ring, or in the trace */
+    _Atomic uint64_t put;   /* chunks so far, in this queue or before; changed under the mutex. Relaxed reads without it
+                               are of the thread that has just put one */
+    _Atomic uint64_t saved; /* of these: in the tail file's ring, or in the trace. Release under the mutex, acquire by
+                               lap_output_log_chunk: so the journal's copy of them can be overwritten */
     uint64_t taken, seen;   /* for the taking thread: the same, and `put` when it last had the lock */
     uint64_t given_back;    /* of those that were taken: their room can be used again */
     uint64_t frames;        /* of these: frame marks */
@@ -57,16 +59,17 @@ struct lap_queue {
     bool eager;             /* a frame mark is worth writing at once */
     uint64_t seed;          /* of the entries' hashes */
     struct lap_queued oldest;
-    atomic_bool durable; /* there is a tail file; it may end at any time, but does not come back */
+    atomic_bool durable; /* there is a tail file; it may end at any time, but does not come back. Release under the
+                            mutex, acquire elsewhere: file_error */
     int file_error;      /* why it was given up */
-    atomic_bool look;    /* check whether the file is still there, with the next chunk that is taken */
-    bool lost;           /* a payload that only the file had: lap_queue_oldest finds nothing any more */
-    bool full;           /* there was no room to grow; until the queue is empty */
-    bool idle;           /* a thread waits for work */
-    bool closed;         /* nothing more is put */
-    atomic_bool ending;  /* no thread waits for work or room any more: the process ends, or the queue does */
-    unsigned waiting;    /* threads that wait for room; under the mutex */
-    uint64_t waited_ns;  /* by threads that put, for room; under the mutex */
+    atomic_bool look; /* check whether the file is still there, with the next chunk that is taken; publishes nothing */
+    bool lost;        /* a payload that only the file had: lap_queue_oldest finds nothing any more */
+    bool full;        /* there was no room to grow; until the queue is empty */
+    bool idle;        /* a thread waits for work */
+    bool closed;      /* nothing more is put */
+    atomic_bool ending; /* no thread waits for work or room any more: the process ends, or the queue does */
+    unsigned waiting;   /* threads that wait for room; under the mutex */
+    uint64_t waited_ns; /* by threads that put, for room; under the mutex */
     struct lap_tail file;
 };
 

@@ -32,13 +32,14 @@ struct lap_held_mark {
 struct lap_writer {
     /* The clock: tickets given so far in the low bits, barrier packets among them (modulo 2^24) in the high ones. One
      * number, so that a packet's epoch counts exactly the barriers with a smaller ticket. On a cache line of its own:
-     * recording threads share nothing else. */
+     * recording threads share nothing else. Taken with acq_rel: what happened before a smaller ticket is known behind a
+     * larger one, `epoch` too. lap_writer_frame reads it with acquire, and then takes the lock of each stream. */
     _Alignas(LAP_CACHE_LINE) _Atomic uint64_t clock;
     _Alignas(LAP_CACHE_LINE) _Atomic uint64_t epoch; /* in full, at most some 2^20 behind the clock */
-    _Atomic bool stopped;
-    _Atomic bool said; /* the reason was logged */
-    _Atomic bool whole;
-    _Alignas(LAP_CACHE_LINE) _Atomic uint64_t counters[LAP_COUNTER_COUNT];
+    _Atomic bool stopped; /* release by whoever ends the file, acquire by lap_writer_stopped: the end of the file */
+    _Atomic bool said;    /* the reason was logged */
+    _Atomic bool whole;   /* the same as stopped, for lap_writer_is_whole */
+    _Alignas(LAP_CACHE_LINE) _Atomic uint64_t counters[LAP_COUNTER_COUNT]; /* relaxed: figures */
 
     size_t seal_bytes;
     const struct lap_log *log;
