@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # One program for each tests/model/NAME_model.c, which includes real sources: compiled with the calls that -fsanitize=thread makes, and
-# linked with model.c, which answers them.
+# linked with model.c, which answers them. Those of gcc; clang makes others.
 MODEL_NAMES := $(patsubst tests/model/%.c,%,$(wildcard tests/model/*_model.c))
 MODELS := $(MODEL_NAMES:%=$(BUILD)/tests/model/%)
 MODEL_OBJECTS := $(MODEL_NAMES:%=$(BUILD)/obj/tests/model/%.o)

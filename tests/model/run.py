@@ -20,7 +20,7 @@ ORDERS = {2: "acquire", 3: "release", 4: "acq_rel", 5: "seq_cst"}
 # Parts of lines, by model. The weakening of such a line, or of one of them, must be found.
 NEEDED: dict[str, list[str]] = {
     "map": ["atomic_store_explicit(&map->table, table, memory_order_release)", "*table = atomic_load_explicit(&map->table, memory_order_acquire)",
-            "atomic_store_explicit(&slot->value, value, memory_order_release)", "atomic_store_explicit(&slot->key, inverted, memory_order_release)",
+            "atomic_store_explicit(&slot->key, inverted, memory_order_release)",
             "atomic_load_explicit(&slot->key, memory_order_acquire) == ~key, 1)) {", "found = atomic_load_explicit(&table->slots[at].key",
             "atomic_store_explicit(&slot->key, EMPTY, memory_order_release)", "atomic_store_explicit(&table->version, version + 2",
             "version = atomic_load_explicit(&table->version, memory_order_acquire)"],
