@@ -47,7 +47,7 @@ endif
 # those that every app has. 64-bit devices may have pages of 16 KiB. `make android` sets it.
 ANDROID_DIR ?=
 ifneq ($(ANDROID_DIR),)
-override CC := $(abspath $(ANDROID_DIR))/cc
+override CC := $(abspath $(ANDROID_DIR))/cc -isystem $(abspath $(ANDROID_DIR))/include
 override LDFLAGS += -L$(abspath $(ANDROID_DIR))/lib -Wl,-z,max-page-size=16384
 endif
 
@@ -84,7 +84,7 @@ FORTIFY := $(if $(OPTIMIZES),$(if $(SANITIZE),,$(FORTIFY)))
 # Traces may be larger than 2 GiB where words are small, too.
 LARGE_FILES := $(if $(shell printf '\043include <sys/types.h>\nchar is_large[sizeof(off_t) == 8 ? 1 : -1];' | $(CC) -x c -c -o /dev/null - 2> /dev/null && echo yes),,-D_FILE_OFFSET_BITS=64)
 # base/bionic.h has what Android's C library lacks. Thread-local storage that is emulated would allocate, in signal handlers, too.
-FOR_ANDROID := $(if $(ANDROID_DIR),-isystem $(ANDROID_DIR)/include -include base/bionic.h -fno-emulated-tls)
+FOR_ANDROID := $(if $(ANDROID_DIR),-include base/bionic.h -fno-emulated-tls)
 ALL_CFLAGS := -std=gnu11 -fPIC -fno-semantic-interposition -ffunction-sections -fdata-sections -pthread $(WARNINGS) $(SANITIZER) \
 	-I. -I$(GEN) $(if $(filter-out /usr,$(VULKAN_ROOT)),-isystem $(VULKAN_ROOT)/include) $(PLATFORMS) -D_GNU_SOURCE $(if $(ASSERTS),-DLAP_ASSERTS) $(LARGE_FILES) $(HARDENING) $(FORTIFY) $(FOR_ANDROID)
 # Linked into instrumented programs that load drivers.

@@ -31,9 +31,9 @@ echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror
 set -- -o "Dir::Etc::sourcelist=$state/sources.list" -o "Dir::Etc::sourceparts=/dev/null" -o "Dir::State::lists=$state/lists" \
     -o "Dir::Cache=$state/cache" -o "APT::Sandbox::User=root" -o "Debug::NoLocking=1"
 apt-get "$@" update -qq || fail "$mirror can't be read"
-(cd "$work" && apt-get "$@" source -qq lz4 xxhash cjson libzstd libpng1.6 > /dev/null 2>&1) || fail "$release has no such source packages"
+(cd "$work" && apt-get "$@" source -qq lz4 xxhash cjson libzstd libpng1.6 nettle > /dev/null 2>&1) || fail "$release has no such source packages"
 cd "$work"
-for name in lz4 xxhash cjson libzstd libpng1.6; do
+for name in lz4 xxhash cjson libzstd libpng1.6 nettle; do
     for source in "$name"-*/; do
         mv "$source" "$name"
         echo "$name $(dpkg-parsechangelog -l "$name/debian/changelog" -S Version) for $abi"
@@ -42,6 +42,9 @@ done
 cp lz4/lib/lz4.h lz4/lib/lz4hc.h xxhash/xxhash.h libzstd/lib/zstd.h libzstd/lib/zstd_errors.h libpng1.6/png.h libpng1.6/pngconf.h "$folder/include"
 cp cjson/cJSON.h "$folder/include/cjson"
 cp libpng1.6/scripts/pnglibconf.h.prebuilt "$folder/include/pnglibconf.h"
+mkdir "$folder/include/nettle"
+cp nettle/*.h "$folder/include/nettle"
+: > nettle/config.h # as for a compiler and a machine of which nothing is known
 
 # build NAME SOURCES: libNAME.a, as the libraries' own makefiles do it where there is no assembly of theirs.
 build() {
@@ -51,7 +54,7 @@ build() {
     for source in "$@"; do
         # shellcheck disable=SC2086
         "$bin/clang" "--target=$target" -O2 -g -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections $protection -U_FORTIFY_SOURCE \
-            -D_FORTIFY_SOURCE=2 -w -I"$folder/include" -DPNG_ARM_NEON_OPT=0 -DPNG_INTEL_SSE_OPT=0 -DZSTD_DISABLE_ASM -c -o "$name.o/$(basename "$source" .c).o" \
+            -D_FORTIFY_SOURCE=2 -w -I"$folder/include" -Inettle -DPNG_ARM_NEON_OPT=0 -DPNG_INTEL_SSE_OPT=0 -DZSTD_DISABLE_ASM -c -o "$name.o/$(basename "$source" .c).o" \
             "$source" || fail "$source can't be compiled for $abi"
     done
     "$bin/llvm-ar" rcs "$folder/lib/lib$name.a" "$name.o"/*.o
@@ -59,6 +62,7 @@ build() {
 build lz4 lz4/lib/lz4.c lz4/lib/lz4hc.c
 build xxhash xxhash/xxhash.c
 build cjson cjson/cJSON.c
+build nettle nettle/hmac.c nettle/hmac-sha256.c nettle/sha256.c nettle/sha256-meta.c nettle/sha256-compress.c nettle/write-be32.c nettle/memxor.c nettle/memeql-sec.c
 build zstd libzstd/lib/common/*.c libzstd/lib/compress/*.c libzstd/lib/decompress/*.c
 # shellcheck disable=SC2046
 build png $(ls libpng1.6/png*.c | grep -v pngtest)

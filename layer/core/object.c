@@ -100,6 +100,7 @@ void layer_object_remove(struct layer_device *device, enum gen_handle_type type,
 
     if (!handle)
         return;
+    layer_parts_enter(); /* a part that begins has found all records that it reads */
     pthread_mutex_lock(&layer.object_mutex[type]);
     object = lap_map_get(map, handle);
     if (object && object->aliases) {
@@ -110,6 +111,7 @@ void layer_object_remove(struct layer_device *device, enum gen_handle_type type,
         dead = lap_map_remove(map, handle);
     }
     pthread_mutex_unlock(&layer.object_mutex[type]);
+    layer_parts_leave();
     if (dead)
         free_record(dead);
 }

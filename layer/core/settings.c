@@ -13,21 +13,7 @@ struct layer_settings {
     char text[4096];
 };
 
-#ifdef __ANDROID__ /* no app has such a file */
-
-static bool open_set(struct layer_settings *settings)
-{
-    return true;
-}
-
-static void close_set(struct layer_settings *settings) {}
-
-const char *layer_settings_value(struct layer_settings *settings, const char *key, bool is_list)
-{
-    return NULL;
-}
-
-#elif defined(LAP_LAYER_SETTINGS) /* the build found libVulkanLayerSettings */
+#ifdef LAP_LAYER_SETTINGS /* the build found libVulkanLayerSettings */
 
 #include <vulkan/layer/vk_layer_settings.h>
 
