@@ -516,7 +516,7 @@ docs: $(GEN_STAMP) ## write docs/extensions.md anew
 
 C_SOURCES := $(wildcard base/*.[ch] base/*/*.[ch] trace/*.[ch] trace/*/*.[ch] memtrack/*.[ch] layer/*/*.[ch] inspector/*/*.[ch] replayer/*.[ch] replayer/*/*.[ch] tools/*.[ch] tools/*/*.[ch] vulkan/*.[ch] vulkan/*/*.[ch] \
 	vm/*.[ch] tests/unit/*.[ch] tests/apps/*.[ch] tests/apps/common/*.[ch] tests/apps/plugins/*.[ch] tests/e2e/*.[ch] tests/layers/*.[ch] tests/layers/*/*.[ch] tests/null/*.[ch] \
-	tests/fuzz/*.[ch] tests/bench/*.[ch] tests/bench/common/*.[ch] tests/future/*.c tests/platform/include/*.h tests/platform/include/*/*.h tests/sanitize/*.[ch] tests/coverage/*.[ch])
+	tests/fuzz/*.[ch] tests/bench/*.[ch] tests/bench/common/*.[ch] tests/future/*.c tests/platform/include/*.h tests/platform/include/*/*.h tests/platform/android/*/*.h tests/sanitize/*.[ch] tests/coverage/*.[ch])
 
 lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence lines, generated documents
 	@scripts/lint.sh $(C_SOURCES)

@@ -47,7 +47,7 @@ def sources(root: Path) -> list[Path]:
 def commands_of_build(context: Context) -> list[str]:
     """The compiler and where headers are, which the build wrote down."""
     headers = (context.build / "gen/sdk").read_text().splitlines()[0]
-    return ["gcc", f"-I{context.root}", f"-I{context.build / 'gen'}", *([] if headers == "/usr" else ["-isystem", f"{headers}/include"]), *FLAGS]
+    return ["gcc", f"-I{context.root}", f"-I{context.build / 'gen'}", "-isystem", f"{context.root}/tests/platform/android", *([] if headers == "/usr" else ["-isystem", f"{headers}/include"]), *FLAGS]
 
 
 def own_lines(context: Context, source: Path) -> str:
