@@ -461,7 +461,7 @@ check-m32-built: e2e-programs
 
 # Under qemu-user. Its machine orders memory accesses as this one does: tests/model is for those of ARM. The unit tests run with pages of
 # 16 KiB, too, as Android 15 and some ARM machines have them.
-ARM_ARGUMENTS ?= --tier full --suite e2e --match '^words'
+ARM_ARGUMENTS ?= --suite e2e --match '^words'
 ARM_UNIT ?= .
 .PHONY: check-arm check-arm-built
 check-arm: ## record and replay with programs for ARM, and across: traces of x86-64, i386, arm64 and armhf on each of them

@@ -50,7 +50,7 @@ FULL = {
 }
 
 # Families that try every program in one more way: a quarter of each is in the full tier.
-SAMPLED = ("verify/all", "planner", "matrix", "backing/replay", "backing/validate", "trim/cut", "parts/cut", "trees/each", "states/each", "state/lives", "shaders/each", "experiments/each", "after/each", "waiting/each", "transforms/each", "transforms/each/swiftshader", "program/each", "words/both")
+SAMPLED = ("verify/all", "planner", "matrix", "backing/replay", "backing/validate", "trim/cut", "parts/cut", "trees/each", "states/each", "state/lives", "shaders/each", "experiments/each", "after/each", "waiting/each", "transforms/each", "transforms/each/swiftshader", "program/each")
 
 
 def _family(names: list[str], family: str) -> list[str]:
