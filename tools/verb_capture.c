@@ -376,6 +376,10 @@ int main(int argc, char **argv)
 
     if (code >= 0)
         return code;
+#ifdef __ANDROID__ /* its loader reads neither manifests nor VK_INSTANCE_LAYERS */
+    fprintf(stderr, PROGRAM ": Android takes layers from its settings, or from debug.vulkan.layers: docs/android.md\n");
+    return LAP_TOOL_USAGE;
+#endif
     code = LAP_TOOL_USAGE;
     bool streamed = is_streamed(&options);
     pattern = streamed ? lap_address_absolute(options.output) : lap_output_name(options.output, options.argv[0]);

@@ -375,6 +375,12 @@ int main(int argc, char **argv)
     struct job job = {.options.frames = {0, UINT64_MAX}, .program = -1};
     int code = parse(argc, argv, &job);
 
+#ifdef __ANDROID__ /* its linker knows no LD_TRACE_LOADED_OBJECTS */
+    if (code < 0) {
+        fprintf(stderr, PROGRAM ": Android does not say which libraries a program needs: export on another machine\n");
+        code = LAP_TOOL_USAGE;
+    }
+#endif
     if (code < 0)
         code = run(&job);
     shared_libraries_release(&job.libraries);

@@ -75,7 +75,7 @@ struct replay_objects {
 };
 
 struct replay_loader {
-    void *library; /* dlopen("libvulkan.so.1") */
+    void *library; /* the Vulkan loader */
     PFN_vkGetInstanceProcAddr get_instance_proc_addr;
 };
 

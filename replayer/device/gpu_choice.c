@@ -12,6 +12,7 @@
 #include "replayer/core/device.h"
 #include "replayer/core/handles.h"
 #include "trace/format/info.h"
+#include "vulkan/loader.h"
 
 #define MAX_GPUS      64u
 #define UUID_BYTES    (2 * VK_UUID_SIZE + 1) /* in text form */
@@ -349,7 +350,7 @@ enum lap_status replay_gpu_list(bool json)
 {
     VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_2};
     VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application};
-    void *loader = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *loader = dlopen(LAP_VULKAN_LOADER, RTLD_NOW | RTLD_LOCAL);
     PFN_vkGetInstanceProcAddr get = loader ? (PFN_vkGetInstanceProcAddr)dlsym(loader, "vkGetInstanceProcAddr") : NULL;
     PFN_vkCreateInstance create = get ? (PFN_vkCreateInstance)get(NULL, "vkCreateInstance") : NULL;
     VkPhysicalDevice live[MAX_GPUS];

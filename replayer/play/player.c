@@ -30,6 +30,7 @@
 #include "trace/format/info.h"
 #include "vulkan/block.h"
 #include "vulkan/dictionary.h"
+#include "vulkan/loader.h"
 
 #define ARENA_LIMIT_BYTES ((size_t)1 << 30) /* the decoded arguments of one packet */
 #define PROGRESS_MS       250u
@@ -144,12 +145,12 @@ static enum lap_status find_commands(struct replay *r)
 
 static enum lap_status open_loader(struct replay *r)
 {
-    r->loader.library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    r->loader.library = dlopen(LAP_VULKAN_LOADER, RTLD_NOW | RTLD_LOCAL);
     if (!r->loader.library)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "this machine has no Vulkan loader: %s", dlerror());
     r->loader.get_instance_proc_addr = (PFN_vkGetInstanceProcAddr)dlsym(r->loader.library, "vkGetInstanceProcAddr");
     if (!r->loader.get_instance_proc_addr)
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "libvulkan.so.1 has no vkGetInstanceProcAddr");
+        return lap_fail(LAP_ERROR_UNSUPPORTED, LAP_VULKAN_LOADER " has no vkGetInstanceProcAddr");
     return LAP_OK;
 }
 

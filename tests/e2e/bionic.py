@@ -89,12 +89,14 @@ def nothing_is_used_that_android_lacks(context: Context) -> None:
     plain = [(where, re.sub(r"^__(?:isoc\d\d_)?(\w+?)(?:_chk)?$", r"\1", name) if re.match(r"__isoc|__\w+_chk$", name) else name)
              for where, name in wanted if name not in defined and not NOT_OF_C.match(name)]
     complain("function", [(where, name) for where, name in plain if name not in known["functions"] | known["guarded"]])
-    headers, calls = [], []
+    headers, calls, libraries = [], [], []
     for path in [*sources(root), *(header for room in ROOMS for header in sorted((root / room).rglob("*.h")))]:
         text, name = path.read_text(), str(path.relative_to(root))
         headers += [(name, found) for found in re.findall(r"#include <([^>]+)>", text) if found not in known["headers"] | known["guarded"]]
+        libraries += [(name, found) for found in re.findall(r'dlopen\("([^"]+)"', text) if found not in known["guarded"]]
         if re.search(r"\b(SYS|__NR)_", text):
             text = own_lines(context, path) if path in changing else text
             calls += [(name, found) for found in re.findall(r"\b(?:SYS|__NR)_(\w+)", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)) if found not in known["calls"]]
     complain("header", headers)
+    complain("library", libraries)
     complain("system call, and leaves alone who makes it", calls)

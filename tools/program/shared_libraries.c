@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "tools/common/tool.h"
-
-#define VULKAN_LOADER "libvulkan.so.1"
+#include "vulkan/loader.h"
 
 /* Parts of the C library, which fit its dynamic linker alone. */
 static bool is_of_the_c_library(const char *name)
@@ -32,7 +31,7 @@ static void ask(const char *program, int answer_to, pid_t parent)
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
     if (!lap_tool_end_with(parent) || setenv("LD_TRACE_LOADED_OBJECTS", "1", 1) != 0 ||
-        setenv("LD_PRELOAD", VULKAN_LOADER, 1) != 0) /* the program opens it while it runs */
+        setenv("LD_PRELOAD", LAP_VULKAN_LOADER, 1) != 0) /* the program opens it while it runs */
         _exit(LAP_TOOL_NOT_STARTED);
     (void)dup2(answer_to, STDOUT_FILENO);
     if (nowhere >= 0)
@@ -88,7 +87,7 @@ static enum lap_status add(struct shared_libraries *out, char *line)
     if (!end || *path != '/' || strchr(name, '/'))
         return lap_fail(LAP_ERROR_IO, "the library %s is not found", name);
     *end = 0;
-    if (strcmp(name, VULKAN_LOADER) == 0)
+    if (strcmp(name, LAP_VULKAN_LOADER) == 0)
         out->loader = path;
     else
         out->all[out->count++] = (struct shared_library){name, path};
