@@ -32,9 +32,9 @@ DRIVER_DIR ?=
 FOREIGN_DIR ?=
 ifneq ($(FOREIGN_DIR),)
 FOREIGN := $(shell cat $(FOREIGN_DIR)/architecture)
-CC_i386 := $(CC) -m32 -msse2 -mfpmath=sse
+CC_i386 := $(CC) -m32 -msse2 -mfpmath=sse -Wno-psabi
 CC_arm64 := aarch64-linux-gnu-gcc
-CC_armhf := arm-linux-gnueabihf-gcc
+CC_armhf := arm-linux-gnueabihf-gcc -Wno-psabi
 override CC := $(or $(CC_$(FOREIGN)),$(error $(FOREIGN_DIR) is not there: scripts/fetch-foreign.sh makes it)) --sysroot=$(abspath $(FOREIGN_DIR))/root -B$(abspath $(FOREIGN_DIR))/gcc/
 override DRIVER_DIR := $(FOREIGN_DIR)
 endif

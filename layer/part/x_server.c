@@ -390,16 +390,26 @@ void layer_x_hang_up(struct layer_x_server *server)
 
 /* ---- packets ---- */
 
+/* The beginning of server->packet. */
+static xGenericReply received(const struct layer_x_server *server)
+{
+    xGenericReply head;
+
+    memcpy(&head, server->packet, sizeof head);
+    return head;
+}
+
 /* Into server->packet. */
 static bool receive_packet(struct layer_x_server *server)
 {
-    const xGenericReply *packet = (const xGenericReply *)server->packet;
+    xGenericReply head;
     size_t more = 0;
 
     if (!receive_all(server, server->packet, sizeof(xEvent)))
         return false;
-    if (packet->type == X_Reply || packet->type == GenericEvent)
-        more = (size_t)packet->length * 4;
+    head = received(server);
+    if (head.type == X_Reply || head.type == GenericEvent)
+        more = (size_t)head.length * 4;
     if (more > sizeof server->packet - sizeof(xEvent))
         return lose(server, "what it says is too long");
     return receive_all(server, (uint8_t *)server->packet + sizeof(xEvent), more);
@@ -407,7 +417,7 @@ static bool receive_packet(struct layer_x_server *server)
 
 static void have_heard(struct layer_x_server *server)
 {
-    if (((const xGenericReply *)server->packet)->type > X_Reply)
+    if (received(server).type > X_Reply)
         server->hear(server->user, server->packet);
 }
 
@@ -420,13 +430,12 @@ bool layer_x_tell(struct layer_x_server *server, void *request, size_t bytes)
 
 const void *layer_x_ask(struct layer_x_server *server, void *request, size_t bytes)
 {
-    const xGenericReply *packet = (const xGenericReply *)server->packet;
-
     if (!layer_x_tell(server, request, bytes))
         return NULL;
     while (receive_packet(server)) {
-        if (packet->type <= X_Reply && packet->sequenceNumber == server->sequence)
-            return packet->type == X_Reply ? packet : NULL;
+        xGenericReply head = received(server);
+        if (head.type <= X_Reply && head.sequenceNumber == server->sequence)
+            return head.type == X_Reply ? server->packet : NULL;
         have_heard(server);
     }
     return NULL;
