@@ -475,9 +475,9 @@ check-arm-built: e2e-programs
 	+$(call FOREIGN_BUILD,i386)
 	+$(call FOREIGN_BUILD,arm64)
 	+$(call FOREIGN_BUILD,armhf)
-	QEMU_PAGESIZE=16384 $(FOREIGN_TESTS) scripts/with-foreign.sh $(call FOREIGN_RUN,arm64) --suite unit --match '$(ARM_UNIT)'
-	$(FOREIGN_TESTS) scripts/with-foreign.sh $(MANIFEST_FOLDERS) $(call FOREIGN_RUN,armhf) --suite unit --match '$(ARM_UNIT)'
-	TMPDIR=/dev/shm $(FOREIGN_TESTS) scripts/with-foreign.sh $(MANIFEST_FOLDERS) $(call FOREIGN_RUN,arm64) --suite unit \
+	QEMU_PAGESIZE=16384 $(FOREIGN_TESTS) scripts/with-foreign.sh $(call FOREIGN_RUN,arm64) --patience 5 --suite unit --match '$(ARM_UNIT)'
+	$(FOREIGN_TESTS) scripts/with-foreign.sh $(MANIFEST_FOLDERS) $(call FOREIGN_RUN,armhf) --patience 5 --suite unit --match '$(ARM_UNIT)'
+	TMPDIR=/dev/shm $(FOREIGN_TESTS) scripts/with-foreign.sh $(MANIFEST_FOLDERS) $(call FOREIGN_RUN,arm64) --patience 5 --suite unit \
 		--other $(BUILD) --other $(BUILD)/i386 --other $(BUILD)/armhf $(ARM_ARGUMENTS)
 
 # A build against a registry with things to come (tests/future), on a driver that offers them, beside this one.

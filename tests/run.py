@@ -277,13 +277,15 @@ def main() -> int:
     parser.add_argument("--suite", choices=SUITES, action="append", help="only these; all by default")
     parser.add_argument("--match", default="", help="only tests whose name matches this regular expression")
     parser.add_argument("--tier", choices=tiers.TIERS, default="all", help="as many tests as tests/tiers.py says (default: all)")
+    parser.add_argument("--patience", type=float, default=1, metavar="N", help="time limits are N times as long: for programs that are emulated")
     parser.add_argument("--strict", action="store_true", help="a test that fails, and passes when it runs again, has failed")
     parser.add_argument("--durations", type=int, default=10, metavar="N", help="name the N slowest tests (default: 10)")
     parser.add_argument("--skips", type=Path, help="a list of foreseen skips (tests/skips.txt): any other one counts as a failure")
     parser.add_argument("--list", action="store_true", help="print the names of tests, and run none")
     options = parser.parse_args()
     surroundings.clean()
-    cases.PATIENCE = surroundings.slowness(options.jobs)
+    slowness = surroundings.slowness(options.jobs)
+    cases.PATIENCE = slowness * options.patience
     build, start, totals, number = options.build.resolve(), time.monotonic(), Totals(), None
     try:
         foreseen = skips.read(options.skips) if options.skips else None
@@ -302,8 +304,8 @@ def main() -> int:
     slowest = sorted(totals.seconds.items(), key=lambda item: -item[1])[:options.durations]
     print("seconds by family: " + ", ".join(f"{family} {seconds:.0f} ({count})" for family, (seconds, count) in by_family(totals.seconds)))
     print(f"in {time.monotonic() - start:.0f} s; slowest: {', '.join(f'{name} {seconds:.0f} s' for name, seconds in slowest)}")
-    if cases.PATIENCE > 1:
-        print(f"the machine was slow, or busy, at the start: time limits were {cases.PATIENCE:.1f} times as long")
+    if slowness > 1:
+        print(f"the machine was slow, or busy, at the start: time limits were {slowness:.1f} times as long")
     if totals.flaky:
         print(f"{totals.flaky} passed only when they ran again, alone")
     print(f"{totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped", flush=True)
