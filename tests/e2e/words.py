@@ -20,6 +20,8 @@ CASES = Cases()
 case = CASES.add
 # Of these, other drivers show the same bytes.
 ANYWHERE = {"compute", "triangle-offscreen", "headless"}
+# Of these, lavapipe filters block-compressed texels otherwise on ARM than on x86: by 1 of 255 in 12 of 196,608 values.
+ROUNDED = {"compressed", "compressed-read"}
 # e_machine of the ELF header: the System V ABI's supplements.
 MACHINES = {3: "i386", 40: "armhf", 62: "amd64", 183: "arm64"}
 
@@ -38,6 +40,10 @@ def machine(program: str) -> str:
 
 def name_of(context: Context) -> str:
     return machine(context.program("lapilli-replay"))
+
+
+def is_x86(name: str) -> bool:
+    return name.startswith(("i386", "amd64"))
 
 
 def with_others(context: Context) -> list[Context]:
@@ -83,7 +89,8 @@ def cross(program: Program) -> Callable[[Context], None]:
             check(all(found == names[0] for found in names), f"{trace} has other calls on another machine")
             if not any(name.startswith("vkQueueSubmit") for name in names[0]):
                 continue
-            counts = {name_of(build): check_verified(build.replay(trace)) for build in builds}
+            players = [build for build in builds if program.name not in ROUNDED or is_x86(name_of(build)) == is_x86(trace)]
+            counts = {name_of(build): check_verified(build.replay(trace)) for build in players}
             check(len(set(counts.values())) == 1, f"{trace}: {counts} checks")
         if program.name in ANYWHERE:
             for driver in OTHER_DRIVERS.values():
