@@ -12,6 +12,7 @@ NEWEST := build/vulkan
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
 libdir ?= $(prefix)/lib
+datadir ?= $(prefix)/share
 includedir ?= $(prefix)/include
 DESTDIR ?=
 CC ?= cc
@@ -158,6 +159,8 @@ SPIRV_CROSS := $(shell echo 'int main(void) { return spvc_context_create(0); }' 
 	$(CC) $(filter-out --coverage,$(CFLAGS)) $(LDFLAGS) -include spirv_cross/spirv_cross_c.h -x c -o /dev/null - -lspirv-cross-c-shared 2> /dev/null && \
 	echo -lspirv-cross-c-shared)
 $(BUILD)/obj/tools/show/shader_text.o: ALL_CFLAGS += $(if $(SPIRV_CROSS),-DLAP_SPIRV_CROSS)
+# It says what is in this build.
+$(BUILD)/obj/tools/lapilli.o: ALL_CFLAGS += $(foreach p,NETTLE MICROHTTPD SPIRV_TOOLS SPIRV_CROSS,$(if $($p),-DLAP_$p))
 SHADER_LIBS := $(SPIRV_CROSS) $(if $(SPIRV_CROSS),$(subst -lstdc++ -Wl$(comma)-Bdynamic,-Wl$(comma)-Bdynamic -lstdc++,$(SPIRV_TOOLS)),$(SPIRV_TOOLS))
 REPLAY_LIBS := $(TRACE_LIBS) $(if $(findstring _XCB_,$(PLATFORMS)),-lxcb) $(WAYLAND_LIBS) -ldl
 # The layer utilities (settings file; in the older library format tables, too) are C++ with a C face: linked into the layer, their
@@ -182,12 +185,15 @@ LIBRARY := $(BUILD)/lib/libVkLayer_lapilli.so
 # In folders that programs of 32 and of 64 bits share.
 BITS := $(if $(filter 4,$(shell echo __SIZEOF_POINTER__ | $(CC) -E -P -x c -)),32,64)
 MANIFEST := VkLayer_lapilli$(if $(filter 32,$(BITS)),_32).json
+# Manual pages and completion: the programs print what is in them. Where they can't run, there are none.
+PAGES := $(BUILD)/share/pages
+PAGE_FOLDERS := man bash-completion zsh fish
 MANIFEST_KINDS := explicit implicit
 MANIFESTS := $(MANIFEST_KINDS:%=$(BUILD)/share/vulkan/%_layer.d/$(MANIFEST))
 MAKE_MANIFEST = $(PYTHON) manifests/make_manifest.py --bits $(BITS) --ids $(GEN)/gen_ids.h
 
 .PHONY: all
-all: $(PROGRAMS) $(LIBRARY) $(if $(ANDROID_DIR),,$(MANIFESTS)) ## build everything (default)
+all: $(PROGRAMS) $(LIBRARY) $(if $(ANDROID_DIR),,$(MANIFESTS) $(PAGES)) ## build everything (default)
 
 .PHONY: look
 # Several makes may look at once (tests install side by side), so each writes a file of its own.
@@ -308,6 +314,11 @@ $(BUILD)/share/vulkan/%_layer.d/$(MANIFEST): manifests/make_manifest.py manifest
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)$(MAKE_MANIFEST) --kind $* --library-path ../../../lib/libVkLayer_lapilli.so --out $@
+
+$(PAGES): scripts/make-pages.py manifests/settings.json $(PROGRAMS)
+	$(call say,GEN,$(@D))
+	$(Q)$(PYTHON) $< $(BUILD)/bin $(@D)
+	@touch $@
 
 # ---- tests
 include $(wildcard tests/*/module.mk)
@@ -548,9 +559,9 @@ install-layer-built:
 	install -d $(DESTDIR)$(libdir)
 	install -m 644 $(LIBRARY) $(DESTDIR)$(libdir)
 	for kind in $(MANIFEST_KINDS); do \
-		install -d $(DESTDIR)$(prefix)/share/vulkan/$${kind}_layer.d && \
+		install -d $(DESTDIR)$(datadir)/vulkan/$${kind}_layer.d && \
 		$(MAKE_MANIFEST) --kind $$kind --library-path $(libdir)/$(notdir $(LIBRARY)) \
-			--out $(DESTDIR)$(prefix)/share/vulkan/$${kind}_layer.d/$(MANIFEST) || exit 1; done
+			--out $(DESTDIR)$(datadir)/vulkan/$${kind}_layer.d/$(MANIFEST) || exit 1; done
 
 install: all ## install into $(DESTDIR)$(prefix)
 	+$(Q)$(MAKE) install-built
@@ -562,11 +573,14 @@ install-built: install-layer-built
 	install $(PROGRAMS) $(DESTDIR)$(bindir)
 	install -d $(DESTDIR)$(libdir)/lapilli
 	install -m 644 $(SHARED_LIBRARY) $(DESTDIR)$(libdir)/lapilli
+	for page in $(PAGE_FILES); do install -D -m 644 $(BUILD)/share/$$page $(DESTDIR)$(datadir)/$$page || exit 1; done
 
+PAGE_FILES = $(sort $(shell cd $(BUILD)/share 2> /dev/null && find $(PAGE_FOLDERS) -type f 2> /dev/null))
 uninstall-layer: ## remove what install-layer put there
-	rm -f $(DESTDIR)$(libdir)/$(notdir $(LIBRARY)) $(MANIFEST_KINDS:%=$(DESTDIR)$(prefix)/share/vulkan/%_layer.d/$(MANIFEST))
+	rm -f $(DESTDIR)$(libdir)/$(notdir $(LIBRARY)) $(MANIFEST_KINDS:%=$(DESTDIR)$(datadir)/vulkan/%_layer.d/$(MANIFEST))
 
 uninstall: uninstall-layer ## remove what install put there
+	rm -f $(addprefix $(DESTDIR)$(datadir)/,$(PAGE_FILES))
 	rm -f $(DESTDIR)$(includedir)/lapilli.h $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS)) $(DESTDIR)$(libdir)/lapilli/$(notdir $(SHARED_LIBRARY))
 	[ ! -d $(DESTDIR)$(libdir)/lapilli ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libdir)/lapilli
 

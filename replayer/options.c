@@ -425,7 +425,8 @@ static const struct row rows[] = {
      .take = take_wait_limit},
     {"--blackhole", NULL, "submit no commands, only waits and signals, to see the host's part; shows nothing",
      .take = store_flag, MEMBER(blackhole)},
-    {"--sandbox", "HOW", "off; on: end without one; default: as far as the kernel can (SECURITY.md)",
+    {"--sandbox", "HOW",
+     "on: end if the kernel has no full sandbox; off: use none; auto (default): use what the kernel has (SECURITY.md)",
      .take = take_sandbox},
     {"--validate", "[=gpu,sync]",
      "play under the Khronos validation layer, and place its messages at the commands of the trace; gpu: also check "
@@ -444,16 +445,53 @@ static const struct row rows[] = {
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
+enum { TEXT_COLUMN = 25, LINE_COLUMNS = 115 };
+
+/* Of a word in UTF-8. */
+static int columns_of(const char *word, size_t bytes)
+{
+    int columns = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        columns += (word[i] & 0xc0) != 0x80;
+    return columns;
+}
+
+/* Two spaces stand in front of the text; a name that leaves no room for them has a line of its own. */
+static void print_row(const struct row *row)
+{
+    char left[40];
+    int at = 2;
+
+    snprintf(left, sizeof left, "%s%s%s", row->name, row->value && row->value[1] != '=' ? " " : "",
+             row->value ? row->value : "");
+    printf("  %s", left);
+    at += columns_of(left, strlen(left));
+    if (at + 2 > TEXT_COLUMN)
+        at = printf("\n") - 1;
+    printf("%*s", TEXT_COLUMN - 1 - at, "");
+    at = TEXT_COLUMN - 1;
+    for (const char *word = row->help; *word;) {
+        size_t bytes = strcspn(word, " ");
+        int columns = columns_of(word, bytes);
+
+        if (at + 1 + columns > LINE_COLUMNS) {
+            printf("\n%*s", TEXT_COLUMN - 1, "");
+            at = TEXT_COLUMN - 1;
+        }
+        printf(" %.*s", (int)bytes, word);
+        at += 1 + columns;
+        word += bytes + strspn(word + bytes, " ");
+    }
+    puts("");
+}
+
 void replay_options_help(void)
 {
-    puts("Usage: lapilli-replay [options] FILE\n       lapilli-replay [options] --listen ADDRESS\n\n"
+    puts("usage: lapilli-replay [options] FILE\n       lapilli-replay [options] --listen ADDRESS\n\n"
          "Plays a trace, or a replay program, on a GPU of this machine.\n");
-    for (size_t i = 0; i < ROWS; i++) {
-        char left[40];
-        snprintf(left, sizeof left, "%s%s%s", rows[i].name, rows[i].value && rows[i].value[1] != '=' ? " " : "",
-                 rows[i].value ? rows[i].value : "");
-        printf("  %-22s %s\n", left, rows[i].help);
-    }
+    for (size_t i = 0; i < ROWS; i++)
+        print_row(&rows[i]);
     puts(
         "\nExit status: 0 all is well; 1 replay failed, or --verify found differences or nothing to compare, or "
         "--validate\nfound errors; 2 wrong usage; 3 no readable trace; 4 the trace is incomplete (its readable part "
@@ -470,7 +508,7 @@ void replay_options_check_help(void)
          "  --json            one JSON object\n"
          "  --gpu GPU         the GPU: its number, a part of its name, or its UUID (lapilli replay --list-gpus)\n"
          "  --present HOW     as in a replay: it decides which extensions for windows are wanted\n"
-         "  --window-system NAME  as in a replay\n"
+         "  --window-system NAME\n                    as in a replay\n"
          "  --last-frame N    only up to this frame\n"
          "  --addresses HOW   as in a replay\n"
          "  --sandbox HOW     as in a replay\n"

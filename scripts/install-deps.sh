@@ -14,7 +14,8 @@ packages() {
     check) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools vulkan-validationlayers strace weston iproute2 python3-numpy \
         python3-pil" ;;
     # A second Vulkan driver, SwiftShader, lies in Chromium's package. Another recorder's layer goes above and below ours.
-    drivers) echo "chromium gfxreconstruct" ;;
+    # Shells and man read what is made of --help.
+    drivers) echo "chromium gfxreconstruct zsh fish man-db" ;;
     demo) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools" ;;
     lint) echo "clang-format git" ;;
     analyze) echo "cppcheck gcc clang-tidy" ;;

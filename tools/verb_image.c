@@ -88,6 +88,7 @@ static const struct option longs[] = {{"after", required_argument, NULL, 0},
                                       {"aspect", required_argument, NULL, 0},
                                       {"output", required_argument, NULL, 'o'},
                                       {"help", no_argument, NULL, 'h'},
+                                      {"version", no_argument, NULL, 'V'},
                                       {NULL, 0, NULL, 0}};
 
 enum {
@@ -168,6 +169,8 @@ static int parse(int argc, char **argv, struct options *options)
     while ((option = getopt_long(argc, argv, "ho:", longs, &at)) != -1) {
         if (option == 'h')
             return lap_tool_help(PROGRAM, help);
+        if (option == 'V')
+            return lap_tool_version(PROGRAM);
         if (option == '?')
             return lap_usage(&verb, "wrong usage");
         if (option == 'o') {

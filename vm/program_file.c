@@ -13,7 +13,6 @@
 #include "trace/format/hash.h"
 #include "vm/resources.h"
 
-#define VERSION        1u
 #define HEAD_BYTES     40u
 #define SECTION_BYTES  32u
 #define STORED_BYTES   24u
@@ -195,7 +194,7 @@ enum lap_status lap_vm_program_write(const struct lap_vm_program *program, const
 
     if (!stored)
         return lap_fail(LAP_ERROR_MEMORY, "no memory to write the program");
-    lap_store_u32(head + 8, VERSION);
+    lap_store_u32(head + 8, LAP_VM_FILE_VERSION);
     lap_store_u64(head + 16, program->volatile_bytes);
     lap_store_u64(head + 24, program->initial);
     status = put_resources(program, bytes, fd, &at, stored);
@@ -379,9 +378,9 @@ enum lap_status lap_vm_program_read(int fd, struct lap_vm_program *out)
         status = get(fd, head, sizeof head, 0);
     if (status == LAP_OK && memcmp(head, LAP_VM_FILE_MAGIC, 8) != 0)
         status = lap_fail(LAP_ERROR_FORMAT, "no replay program");
-    if (status == LAP_OK && lap_load_u32(head + 8) != VERSION)
+    if (status == LAP_OK && lap_load_u32(head + 8) != LAP_VM_FILE_VERSION)
         status = lap_fail(LAP_ERROR_FORMAT, "a replay program of version %" PRIu32 "; this build reads version %u",
-                          lap_load_u32(head + 8), VERSION);
+                          lap_load_u32(head + 8), LAP_VM_FILE_VERSION);
     if (status == LAP_OK && lap_hash64(head, sizeof head - 8) != lap_load_u64(head + sizeof head - 8))
         status = damaged("its head has another hash");
     for (unsigned i = 0; status == LAP_OK && i < SECTIONS; i++)

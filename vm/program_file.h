@@ -9,7 +9,8 @@
 #include "base/status.h"
 #include "vm/program.h"
 
-#define LAP_VM_FILE_MAGIC         "LAPPROG\n"         /* 8 bytes at offset 0 */
+#define LAP_VM_FILE_MAGIC         "LAPPROG\n" /* 8 bytes at offset 0 */
+#define LAP_VM_FILE_VERSION       1u
 #define LAP_VM_FILE_SECTION_LIMIT (UINT64_C(1) << 31) /* bytes of all sections in memory */
 
 /* Where the bytes of resources come from, for a file that shall have them. */

@@ -372,7 +372,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, after, backing, bench, bionic, blocks, bounded, conformance, contents, contract, descriptor_buffers, dmabuf, draws, experiments, export, find, finish, imports, in_flight, incoherent,
+    from e2e import (address, after, backing, bench, bionic, blocks, bounded, conformance, contents, contract, descriptor_buffers, dmabuf, draws, experiments, export, find, finish, imports, in_flight, incoherent, installed,
                      keys, loader, matrix, mcp, memory, needs, order, page, parts, parts_in_flight, pictures, planner, present, program, process, queues, rates, rays, reports, runs, sandbox, server, shaders, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, waiting, words)
     # The longest come first, so that no processor waits for them in the end.
@@ -392,6 +392,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"state/{name}", run) for name, run in state.cases(context).items()]
     result += [Case(f"contents/{name}", run) for name, run in contents.cases(context).items()]
     result += [Case(f"program/{name}", run) for name, run in program.cases(context).items()]
+    result += [Case(f"installed/{name}", run) for name, run in installed.CASES.items()]
     result += [Case(f"export/{name}", run) for name, run in export.cases().items()]
     result += [Case(f"find/{name}", run) for name, run in find.cases(context).items()]
     result += [Case(f"shaders/{name}", run) for name, run in shaders.cases(context).items()]

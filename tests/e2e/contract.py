@@ -143,7 +143,19 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"], ["run", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
-    check(context.run([context.program("lapilli"), "--version"]).out.strip() != "", "no version")
+    version = json.loads(context.run([context.program("lapilli"), "--version", "--json"]).out)
+    said = context.run([context.program("lapilli"), "--version"]).out
+    check(said.startswith(f"lapilli {version['version']}\n") and f"registry {version['registry']}\n" in said, said)
+    for name, is_in in version["parts"].items():
+        check(f"{'with   ' if is_in else 'without'} {name} (" in said, f"{name}: {said}")
+    context.run([context.app("headless")], context.layer_env())
+    check(context.info()["format_version"] == version["trace_format"], f"{version}")
+    for name, program, library in (("nettle", "lapilli-receive", "libnettle"), ("libmicrohttpd", "lapilli-serve", "libmicrohttpd"),
+                                   ("spirv-cross", "lapilli-shaders", "libspirv-cross"), ("xcb", "lapilli-replay", "libxcb")):
+        loaded = context.run(["env", "LD_TRACE_LOADED_OBJECTS=1", context.program(program)]).out
+        check((library in loaded) == version["parts"][name], f"{name}: {loaded}")
+    for program in (context.build / "bin").iterdir():
+        check(program.name == "lapilli" or context.run([str(program), "--version"]).out == f"{program.name} {version['version']}\n", program.name)
 
 
 @case
@@ -156,7 +168,7 @@ def the_documented_options_are_those_of_help(context: Context) -> None:
     check(verbs == set(re.findall(r"^\| \[`([\w-]+)`\]", text, re.MULTILINE)), "the table of verbs has others")
     for verb, body in sections.items():
         printed = context.run([context.program("lapilli"), "help", verb]).out
-        shown = set(re.findall(r"^ +(?:-\w, )?(--[a-z][a-z-]+)", printed, re.MULTILINE)) - {"--help", "--version"}
+        shown = set(re.findall(r"^ {2,6}(?:-\w, )?(--[a-z][a-z-]+)", printed, re.MULTILINE)) - {"--help", "--version"}
         named = set(re.findall(r"`(?:-\w`, `)?(--[a-z][a-z-]+)", body))
         tabled = {option for cell in re.findall(r"^\| (`-[^|]*) \|", body, re.MULTILINE) for option in re.findall(r"`(--[a-z][a-z-]+)", cell)}
         check(bool(shown) or verb in ("compare-checks", "disasm"), f"{verb}: --help prints no options")

@@ -13,7 +13,8 @@
 #include "inspector/position/position.h"
 #include "tools/common/tool.h"
 
-#define FIRST_LONG 256 /* behind all letters */
+#define VERSION_OPTION 256 /* behind all letters */
+#define FIRST_LONG     257
 
 int lap_usage(const struct lap_verb *verb, const char *what)
 {
@@ -61,7 +62,8 @@ static void describe(const struct lap_argument *rows, size_t count, struct optio
         if (rows[i].letter && rows[i].kind != LAP_ARGUMENT_FLAG)
             *letters++ = ':';
     }
-    *longs = (struct option){"help", no_argument, NULL, 'h'};
+    *longs++ = (struct option){"help", no_argument, NULL, 'h'};
+    *longs = (struct option){"version", no_argument, NULL, VERSION_OPTION};
 }
 
 static const struct lap_argument *find(const struct lap_argument *rows, size_t count, int option)
@@ -82,6 +84,8 @@ static int take_options(const struct lap_verb *verb, int argc, char **argv, cons
 
         if (option == 'h')
             return lap_tool_help(verb->program, verb->help);
+        if (option == VERSION_OPTION)
+            return lap_tool_version(verb->program);
         if (!row)
             return lap_usage(verb, "wrong usage");
         code = take(verb, row, optarg);
@@ -124,15 +128,15 @@ static int take_words(const struct lap_verb *verb, char **words, const struct la
 int lap_arguments_take(const struct lap_verb *verb, int argc, char **argv, const struct lap_argument *rows,
                        size_t count)
 {
-    struct option *longs = calloc(count + 2, sizeof *longs + 2);
+    struct option *longs = calloc(count + 3, sizeof *longs + 2);
     int code;
 
     if (!longs) {
         fprintf(stderr, "%s: out of memory\n", verb->program);
         return LAP_TOOL_FAILED;
     }
-    describe(rows, count, longs, (char *)(longs + count + 2));
-    code = take_options(verb, argc, argv, rows, count, longs, (char *)(longs + count + 2));
+    describe(rows, count, longs, (char *)(longs + count + 3));
+    code = take_options(verb, argc, argv, rows, count, longs, (char *)(longs + count + 3));
     free(longs);
     return code >= 0 ? code : take_words(verb, argv + optind, rows, count);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * arguments: the command line of a verb, as a table with a row for each option, and for each word behind the options.
- * --help and -h need no row. One thread.
+ * --help, -h and --version need no row. One thread.
  */
 #ifndef LAP_TOOLS_COMMON_ARGUMENTS_H
 #define LAP_TOOLS_COMMON_ARGUMENTS_H

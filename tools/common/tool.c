@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file/output.h"
+#include "base/version.h"
 
 int lap_tool_end_output(const char *program, int code)
 {
@@ -23,6 +24,12 @@ int lap_tool_end_output(const char *program, int code)
 int lap_tool_help(const char *program, const char *help)
 {
     fputs(help, stdout);
+    return lap_tool_end_output(program, LAP_TOOL_OK);
+}
+
+int lap_tool_version(const char *program)
+{
+    printf("%s %s\n", program, LAPILLI_VERSION);
     return lap_tool_end_output(program, LAP_TOOL_OK);
 }
 

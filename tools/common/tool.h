@@ -18,6 +18,9 @@ int lap_tool_end_output(const char *program, int code);
 /* Prints the help, and returns the exit status. */
 int lap_tool_help(const char *program, const char *help);
 
+/* Prints "PROGRAM VERSION", and returns the exit status. */
+int lap_tool_version(const char *program);
+
 /* The path of a program in this program's own folder. out: PATH_MAX. False: there is none. */
 bool lap_tool_find_beside(const char *name, char *out);
 
