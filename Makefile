@@ -5,9 +5,10 @@
 .SUFFIXES:
 
 BUILD ?= build
-# Vulkan registry and headers: a folder with include/ and share/vulkan/registry/vk.xml. By default the newest that Debian has,
-# where `make deps` could fetch them, else the system's.
+# Vulkan registry and headers: a folder with include/ and share/vulkan/registry/vk.xml. By default those of the source package
+# (`make dist`), else the newest that Debian has, where `make deps` could fetch them, else the system's.
 VULKAN_SDK ?=
+PACKED := third_party/vulkan
 NEWEST := build/vulkan
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
@@ -62,7 +63,7 @@ ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc 2> /dev/null || echo 1)
 endif
 
-VULKAN_ROOT := $(or $(VULKAN_SDK),$(if $(wildcard $(NEWEST)/usr/share/vulkan/registry/vk.xml),$(NEWEST)/usr,/usr))
+VULKAN_ROOT := $(or $(VULKAN_SDK),$(firstword $(foreach r,$(PACKED) $(NEWEST)/usr,$(if $(wildcard $(r)/share/vulkan/registry/vk.xml),$(r))) /usr))
 REGISTRY := $(VULKAN_ROOT)/share/vulkan/registry/vk.xml
 $(if $(ANDROID_DIR),$(if $(filter /usr,$(VULKAN_ROOT)),$(error builds for Android take no headers from /usr: make deps, or VULKAN_SDK=DIR)))
 GEN := $(BUILD)/gen
@@ -332,7 +333,8 @@ TIER ?= gate
 .PHONY: deps check check-all check-built check-hardening test-programs check-asan demo lint format docs install install-layer uninstall uninstall-layer
 deps: ## install what is missing (Debian packages), fetch the newest Vulkan headers
 	scripts/install-deps.sh build check
-	@scripts/fetch-headers.sh $(NEWEST) || echo 'make deps: the build takes the Vulkan headers that are there'
+	@$(if $(wildcard $(PACKED)/share),echo 'make deps: the build takes the Vulkan headers of this source package', \
+		scripts/fetch-headers.sh $(NEWEST) || echo 'make deps: the build takes the Vulkan headers that are there')
 
 check: ## install what is missing, build, run the tests that every change needs
 	scripts/install-deps.sh build check
@@ -583,6 +585,11 @@ uninstall: uninstall-layer ## remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(datadir)/,$(PAGE_FILES))
 	rm -f $(DESTDIR)$(includedir)/lapilli.h $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS)) $(DESTDIR)$(libdir)/lapilli/$(notdir $(SHARED_LIBRARY))
 	[ ! -d $(DESTDIR)$(libdir)/lapilli ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libdir)/lapilli
+
+DIST ?= HEAD
+.PHONY: dist
+dist: ## write the source package of a commit, with Vulkan headers in it (DIST=TAG; BUILD/lapilli-VERSION.tar.xz)
+	$(Q)$(PYTHON) scripts/dist.py --headers $(or $(VULKAN_SDK),$(NEWEST)/usr) --out $(BUILD) '$(DIST)'
 
 .PHONY: help
 help: ## this list

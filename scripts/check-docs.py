@@ -23,8 +23,12 @@ NOT_OURS = re.compile(r"(?:gen|vk|vulkan)_|(?:xdg_shell|drm_fourcc)\.h$")
 
 
 def files() -> list[str]:
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
-    return [name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+    """All of the repository; of a source package all but what is built and Vulkan's."""
+    if (ROOT / ".git").exists():
+        listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+        return [name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+    found = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if path.is_file()]
+    return sorted(name for name in found if not re.match(r"build/|third_party/vulkan/(?:include|share)/|.*__pycache__/", name))
 
 
 def headings(text: str) -> list[str]:

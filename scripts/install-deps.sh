@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz] [coverage] [suites] [valgrind] [arm]: installs the Debian packages that a group
-# needs and that are missing, and, for "build", fetches the newest Vulkan headers where none were fetched (fetch-headers.sh).
+# needs and that are missing, and, for "build", fetches the newest Vulkan headers where none were fetched (fetch-headers.sh); a source
+# package has its own.
 # Does nothing, and asks nobody, when all are there.
 set -u
 
@@ -65,6 +66,7 @@ missing() {
 }
 
 fetch_headers() {
+    [ ! -e "$(dirname "$0")/../third_party/vulkan/share" ] || return 0
     case " $groups " in
     *" build "*) "$(dirname "$0")/fetch-headers.sh" --missing "$(dirname "$0")/../build/vulkan" ||
         echo "install-deps.sh: the build takes the system's Vulkan headers" >&2 ;;

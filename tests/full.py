@@ -56,9 +56,11 @@ PARTS = {
 
 
 def tree_hash() -> str:
-    """Of every file that is under version control, or would be added."""
+    """Of every file that is under version control, or would be added; in a source package of all that is not built."""
     result = hashlib.sha256()
-    names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True).stdout
+    list_all = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"] if (ROOT / ".git").exists() else \
+        ["find", ".", "(", "-path", "./build", "-o", "-name", "__pycache__", ")", "-prune", "-o", "-type", "f", "-print0"]
+    names = subprocess.run(list_all, cwd=ROOT, capture_output=True, check=True).stdout
     for name in sorted(set(names.split(b"\0")) - {b""}):
         path = ROOT / os.fsdecode(name)
         content = path.read_bytes() if path.is_file() else b""

@@ -45,6 +45,7 @@ FULL = {
     "server/(answers/(?!triangle$)|waiting/(?!modern$)|ends-by-SIG(INT|KILL)$)": "every question about one more program; other signals",
     "contract/(nothing-recorded|without-a-free-name|missing-hardening)": "valgrind; thousands of files; a build of its own",
     "export/any-call-may-fail": "more than a hundred exports",
+    "dist/": "half a minute of packing and generating, about what is published",
     "process/(children-of-forks|exit-in|programs-survive-files)": "many processes",
     "present/(vkcube|wsi-is-shown)": "every window system in turn",
 }
