@@ -27,11 +27,6 @@
 #include "trace/send/greeting.h"
 
 #define PROGRAM "lapilli-capture"
-#if UINTPTR_MAX == UINT32_MAX /* the manifests of 32 and 64 bits lie in one folder */
-#define MANIFEST "VkLayer_lapilli_32.json"
-#else
-#define MANIFEST "VkLayer_lapilli.json"
-#endif
 
 static const char help[] =
     "usage: lapilli capture [options] [--] PROGRAM [ARGUMENTS]\n"
@@ -268,75 +263,33 @@ static int parse(int argc, char **argv, struct options *options)
     return check_values(options) ? -1 : LAP_TOOL_USAGE;
 }
 
-/* ---- installed files ---- */
-
-/* PREFIX/share/vulkan/explicit_layer.d, where PREFIX/bin holds this program: the same when installed and in a build
- * folder. */
-static bool find_manifests(char out[PATH_MAX])
-{
-    char path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-
-    if (length > 0) {
-        path[length] = 0;
-        for (int up = 0; up < 2 && strrchr(path, '/'); up++)
-            *strrchr(path, '/') = 0;
-        length = snprintf(out, PATH_MAX, "%s/share/vulkan/explicit_layer.d/" MANIFEST, path);
-        if (length < PATH_MAX && access(out, R_OK) == 0) {
-            *strrchr(out, '/') = 0;
-            return true;
-        }
-    }
-    fprintf(stderr, PROGRAM ": the layer's manifest share/vulkan/explicit_layer.d/" MANIFEST
-                            " is not where it should be, beside the "
-                            "folder of this program\n");
-    return false;
-}
-
 /* ---- the recording ---- */
-
-/* Without it the program runs, too, and is recorded. */
-static void make_report(const char *pattern, bool streamed, struct lap_report *report)
-{
-    char *folder = streamed ? NULL : strndup(pattern, (size_t)(strrchr(pattern, '/') + 1 - pattern));
-    const char *const folders[] = {getenv("TMPDIR"), P_tmpdir, folder};
-
-    if (!lap_report_begin(report, folders, sizeof folders / sizeof *folders))
-        fprintf(stderr,
-                PROGRAM ": traces are neither named nor finished in the end: there is no room for a temporary file: "
-                        "%s\n",
-                strerror(errno));
-    free(folder);
-}
-
-static bool set(const char *variable, const char *value)
-{
-    return !value || setenv(variable, value, 1) == 0;
-}
 
 /* Sets the layer's options; layer/core/options.c reads them. */
 static bool set_environment(const struct options *options, const char *pattern, const char *report,
                             const char *manifests)
 {
-    if (strchr(manifests, ':')) {
-        fprintf(stderr, PROGRAM ": %s: the loader can't be given a folder with a colon in its name\n", manifests);
-        return false;
-    }
-    if ((report || unsetenv("LAPILLI_REPORT") == 0) && lap_launch_layer(manifests) && set("LAPILLI_CAPTURE", "1") &&
-        set("LAPILLI_FILE", pattern) && set("LAPILLI_REPORT", report) && set("LAPILLI_VERIFY", options->verify) &&
-        set("LAPILLI_VERIFY_BYTES", options->keep_bytes ? "1" : NULL) &&
-        set("LAPILLI_SCREENSHOT", options->screenshots) && set("LAPILLI_SCREENSHOT_DIR", options->screenshot_dir) &&
-        set("LAPILLI_COMPRESSION", options->compression) && set("LAPILLI_MEMORY_TYPES", options->memory_types) &&
-        set("LAPILLI_WRITE_WATCH", options->write_watch) && set("LAPILLI_BACKING", options->backing) &&
-        set("LAPILLI_LOG", options->log) && set("LAPILLI_STREAM_WAIT", options->no_wait ? "0" : NULL) &&
-        set("LAPILLI_TOKEN_FILE", options->token_file) && set("LAPILLI_CONTROL", options->control) &&
-        set("LAPILLI_FRAMES", options->frames) && set("LAPILLI_SUBMITS", options->submits) &&
-        set("LAPILLI_SECONDS", options->seconds) && set("LAPILLI_TRIGGER", options->trigger) &&
-        set("LAPILLI_TRIGGER_FRAMES", options->trigger_frames) &&
-        set("LAPILLI_EXIT_AFTER", options->exit_after ? "1" : NULL) && set("LAPILLI_KEEP_LAST", options->keep_last))
-        return unsetenv("DISABLE_LAPILLI_CAPTURE") == 0;
-    fprintf(stderr, PROGRAM ": the environment can't be set: %s\n", strerror(errno));
-    return false;
+    const struct lap_layer_option all[] = {{"LAPILLI_VERIFY", options->verify},
+                                           {"LAPILLI_VERIFY_BYTES", options->keep_bytes ? "1" : NULL},
+                                           {"LAPILLI_SCREENSHOT", options->screenshots},
+                                           {"LAPILLI_SCREENSHOT_DIR", options->screenshot_dir},
+                                           {"LAPILLI_COMPRESSION", options->compression},
+                                           {"LAPILLI_MEMORY_TYPES", options->memory_types},
+                                           {"LAPILLI_WRITE_WATCH", options->write_watch},
+                                           {"LAPILLI_BACKING", options->backing},
+                                           {"LAPILLI_LOG", options->log},
+                                           {"LAPILLI_STREAM_WAIT", options->no_wait ? "0" : NULL},
+                                           {"LAPILLI_TOKEN_FILE", options->token_file},
+                                           {"LAPILLI_CONTROL", options->control},
+                                           {"LAPILLI_FRAMES", options->frames},
+                                           {"LAPILLI_SUBMITS", options->submits},
+                                           {"LAPILLI_SECONDS", options->seconds},
+                                           {"LAPILLI_TRIGGER", options->trigger},
+                                           {"LAPILLI_TRIGGER_FRAMES", options->trigger_frames},
+                                           {"LAPILLI_EXIT_AFTER", options->exit_after ? "1" : NULL},
+                                           {"LAPILLI_KEEP_LAST", options->keep_last}};
+
+    return lap_launch_environment(PROGRAM, manifests, pattern, report, all, sizeof all / sizeof *all);
 }
 
 static int run(struct options *options, const char *pattern, const char *report, const char *manifests)
@@ -392,7 +345,7 @@ int main(int argc, char **argv)
         fprintf(stderr, PROGRAM ": %s\n", lap_error_message());
         goto out;
     }
-    if (!find_manifests(manifests) || (!streamed && !lap_output_name_check(PROGRAM, pattern)))
+    if (!lap_launch_find_layer(PROGRAM, manifests) || (!streamed && !lap_output_name_check(PROGRAM, pattern)))
         goto out;
     /* The program may change its folder. */
     if (options.control && !(options.control = control = lap_address_absolute(options.control))) {
@@ -416,7 +369,7 @@ int main(int argc, char **argv)
     } else if (options.screenshots) {
         options.screenshot_dir = getcwd(screenshots, sizeof screenshots);
     }
-    make_report(pattern, streamed, &report);
+    lap_report_for(PROGRAM, streamed ? NULL : pattern, &report);
     code = run(&options, pattern, report.path, manifests);
 out:
     lap_report_end(&report);

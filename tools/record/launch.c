@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,12 @@
 
 #include "base/version.h"
 #include "tools/common/tool.h"
+
+#if UINTPTR_MAX == UINT32_MAX /* the manifests of 32 and 64 bits lie in one folder */
+#define MANIFEST "VkLayer_lapilli_32.json"
+#else
+#define MANIFEST "VkLayer_lapilli.json"
+#endif
 
 static bool has_item(const char *list, const char *item)
 {
@@ -54,6 +62,51 @@ bool lap_launch_layer(const char *folder)
         return false;
     return lap_launch_add("VK_ADD_LAYER_PATH", folder, true) &&
            lap_launch_add("VK_INSTANCE_LAYERS", LAPILLI_LAYER_NAME, false);
+}
+
+/* The same when installed and in a build folder. */
+bool lap_launch_find_layer(const char *program, char out[PATH_MAX])
+{
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+
+    if (length > 0) {
+        path[length] = 0;
+        for (int up = 0; up < 2 && strrchr(path, '/'); up++)
+            *strrchr(path, '/') = 0;
+        length = snprintf(out, PATH_MAX, "%s/share/vulkan/explicit_layer.d/" MANIFEST, path);
+        if (length < PATH_MAX && access(out, R_OK) == 0) {
+            *strrchr(out, '/') = 0;
+            return true;
+        }
+    }
+    fprintf(stderr,
+            "%s: the layer's manifest share/vulkan/explicit_layer.d/" MANIFEST
+            " is not where it should be, beside the folder of this program\n",
+            program);
+    return false;
+}
+
+static bool set(const char *variable, const char *value)
+{
+    return !value || setenv(variable, value, 1) == 0;
+}
+
+bool lap_launch_environment(const char *program, const char *folder, const char *file, const char *report,
+                            const struct lap_layer_option *options, size_t count)
+{
+    if (strchr(folder, ':')) {
+        fprintf(stderr, "%s: %s: the loader can't be given a folder with a colon in its name\n", program, folder);
+        return false;
+    }
+    bool good = (report || unsetenv("LAPILLI_REPORT") == 0) && lap_launch_layer(folder) &&
+                set("LAPILLI_CAPTURE", "1") && set("LAPILLI_FILE", file) && set("LAPILLI_REPORT", report) &&
+                unsetenv("DISABLE_LAPILLI_CAPTURE") == 0;
+    for (size_t i = 0; i < count && good; i++)
+        good = set(options[i].variable, options[i].value);
+    if (!good)
+        fprintf(stderr, "%s: the environment can't be set: %s\n", program, strerror(errno));
+    return good;
 }
 
 static volatile sig_atomic_t child;

@@ -73,6 +73,18 @@ bool lap_report_begin(struct lap_report *report, const char *const folders[], si
     return report->path != NULL;
 }
 
+void lap_report_for(const char *program, const char *pattern, struct lap_report *report)
+{
+    char *folder = pattern ? strndup(pattern, (size_t)(strrchr(pattern, '/') + 1 - pattern)) : NULL;
+    const char *const folders[] = {getenv("TMPDIR"), P_tmpdir, folder};
+
+    if (!lap_report_begin(report, folders, sizeof folders / sizeof *folders))
+        fprintf(stderr,
+                "%s: traces are neither named nor finished in the end: there is no room for a temporary file: %s\n",
+                program, strerror(errno));
+    free(folder);
+}
+
 void lap_report_end(struct lap_report *report)
 {
     if (!report->path)

@@ -18,6 +18,10 @@ struct lap_report {
  * launchers that were killed. False: none does; errno has the last reason. */
 bool lap_report_begin(struct lap_report *report, const char *const folders[], size_t count);
 
+/* The same in TMPDIR, /tmp, or the folder of a trace, by its absolute path (NULL: none). Where none takes one, it says
+ * so, with `program` in front, and report->path is NULL: without it the program runs, too, and is recorded. */
+void lap_report_for(const char *program, const char *pattern, struct lap_report *report);
+
 /* Deletes the file, if there is one. */
 void lap_report_end(struct lap_report *report);
 
