@@ -189,9 +189,17 @@ MANIFEST := VkLayer_lapilli$(if $(filter 32,$(BITS)),_32).json
 # Manual pages and completion: the programs print what is in them. Where they can't run, there are none.
 PAGES := $(BUILD)/share/pages
 PAGE_FOLDERS := man bash-completion zsh fish
+# Where installed manifests say that the layer is. With a name alone, for packages, each loader finds the library of its own
+# architecture, and one manifest is for all of them.
+layer_path ?= $(libdir)/$(notdir $(LIBRARY))
+INSTALLED_MANIFEST = $(if $(findstring /,$(layer_path)),$(MANIFEST),VkLayer_lapilli.json)
+INSTALLED_BITS = $(if $(findstring /,$(layer_path)),$(BITS),any)
+# What tells a desktop about traces: FILE:PLACE below datadir.
+DESKTOP := manifests/lapilli.desktop:applications/lapilli.desktop manifests/lapilli-mime.xml:mime/packages/lapilli.xml \
+	page/icon.svg:icons/hicolor/scalable/apps/lapilli.svg
 MANIFEST_KINDS := explicit implicit
 MANIFESTS := $(MANIFEST_KINDS:%=$(BUILD)/share/vulkan/%_layer.d/$(MANIFEST))
-MAKE_MANIFEST = $(PYTHON) manifests/make_manifest.py --bits $(BITS) --ids $(GEN)/gen_ids.h
+MAKE_MANIFEST = $(PYTHON) manifests/make_manifest.py --ids $(GEN)/gen_ids.h
 
 .PHONY: all
 all: $(PROGRAMS) $(LIBRARY) $(if $(ANDROID_DIR),,$(MANIFESTS) $(PAGES)) ## build everything (default)
@@ -311,10 +319,10 @@ $(SHARED_LIBRARY): $(SHARED)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) -shared $(if $(SANITIZE),,-Wl,-z,defs) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $^ $(TRACE_LIBS)
 
-$(BUILD)/share/vulkan/%_layer.d/$(MANIFEST): manifests/make_manifest.py manifests/settings.json base/version.h $(GEN_STAMP)
+$(BUILD)/share/vulkan/%_layer.d/$(MANIFEST): manifests/make_manifest.py manifests/settings.json manifests/presets.json base/version.h $(GEN_STAMP)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
-	$(Q)$(MAKE_MANIFEST) --kind $* --library-path ../../../lib/libVkLayer_lapilli.so --out $@
+	$(Q)$(MAKE_MANIFEST) --bits $(BITS) --kind $* --library-path ../../../lib/libVkLayer_lapilli.so --out $@
 
 $(PAGES): scripts/make-pages.py manifests/settings.json $(PROGRAMS)
 	$(call say,GEN,$(@D))
@@ -551,6 +559,18 @@ analyze: $(GEN_STAMP) $(REPLAYER_SHADERS) $(GEN)/xdg_shell.h ## static analysis:
 format: ## format all C sources
 	$(Q)clang-format -i $(C_SOURCES)
 
+.PHONY: deb
+deb: $(if $(wildcard .git),dist) ## build Debian packages, of the commit or of this source package (BUILD/deb)
+	scripts/install-deps.sh build deb
+	scripts/make-deb.sh $(BUILD)/deb $(if $(wildcard .git),$(BUILD)/lapilli-$(VERSION).tar.xz)
+
+# Debian's releases that packages are for.
+DEB_SUITES := bookworm trixie
+.PHONY: check-deb
+check-deb: dist ## build and try Debian packages in bare suites, twice in one, and compare (needs root)
+	scripts/install-deps.sh suites
+	scripts/check-deb.sh $(BUILD)/lapilli-$(VERSION).tar.xz $(DEB_SUITES)
+
 # The layer alone: of 32 bits beside that of 64, with a libdir of its own.
 # The others install what is there, without a look whether it is up to date.
 .PHONY: install-layer-built install-built
@@ -562,8 +582,8 @@ install-layer-built:
 	install -m 644 $(LIBRARY) $(DESTDIR)$(libdir)
 	for kind in $(MANIFEST_KINDS); do \
 		install -d $(DESTDIR)$(datadir)/vulkan/$${kind}_layer.d && \
-		$(MAKE_MANIFEST) --kind $$kind --library-path $(libdir)/$(notdir $(LIBRARY)) \
-			--out $(DESTDIR)$(datadir)/vulkan/$${kind}_layer.d/$(MANIFEST) || exit 1; done
+		$(MAKE_MANIFEST) --bits $(INSTALLED_BITS) --kind $$kind --library-path $(layer_path) \
+			--out $(DESTDIR)$(datadir)/vulkan/$${kind}_layer.d/$(INSTALLED_MANIFEST) || exit 1; done
 
 install: all ## install into $(DESTDIR)$(prefix)
 	+$(Q)$(MAKE) install-built
@@ -575,14 +595,15 @@ install-built: install-layer-built
 	install $(PROGRAMS) $(DESTDIR)$(bindir)
 	install -d $(DESTDIR)$(libdir)/lapilli
 	install -m 644 $(SHARED_LIBRARY) $(DESTDIR)$(libdir)/lapilli
+	for file in $(DESKTOP); do install -D -m 644 $${file%%:*} $(DESTDIR)$(datadir)/$${file#*:} || exit 1; done
 	for page in $(PAGE_FILES); do install -D -m 644 $(BUILD)/share/$$page $(DESTDIR)$(datadir)/$$page || exit 1; done
 
 PAGE_FILES = $(sort $(shell cd $(BUILD)/share 2> /dev/null && find $(PAGE_FOLDERS) -type f 2> /dev/null))
 uninstall-layer: ## remove what install-layer put there
-	rm -f $(DESTDIR)$(libdir)/$(notdir $(LIBRARY)) $(MANIFEST_KINDS:%=$(DESTDIR)$(datadir)/vulkan/%_layer.d/$(MANIFEST))
+	rm -f $(DESTDIR)$(libdir)/$(notdir $(LIBRARY)) $(MANIFEST_KINDS:%=$(DESTDIR)$(datadir)/vulkan/%_layer.d/$(INSTALLED_MANIFEST))
 
 uninstall: uninstall-layer ## remove what install put there
-	rm -f $(addprefix $(DESTDIR)$(datadir)/,$(PAGE_FILES))
+	rm -f $(addprefix $(DESTDIR)$(datadir)/,$(PAGE_FILES) $(foreach f,$(DESKTOP),$(lastword $(subst :, ,$(f)))))
 	rm -f $(DESTDIR)$(includedir)/lapilli.h $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS)) $(DESTDIR)$(libdir)/lapilli/$(notdir $(SHARED_LIBRARY))
 	[ ! -d $(DESTDIR)$(libdir)/lapilli ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libdir)/lapilli
 

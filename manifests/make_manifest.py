@@ -37,12 +37,11 @@ def own_extensions(knows_boundaries: bool) -> list[dict]:
 
 def manifest(kind: str, library_path: str, bits: str, api_version: str, knows_boundaries: bool, version: dict[str, str]) -> dict:
     """The manifest as the loader and vkconfig read it."""
-    settings = json.loads((HERE / "settings.json").read_text(encoding="utf-8"))
+    settings, presets = (json.loads((HERE / name).read_text(encoding="utf-8")) for name in ("settings.json", "presets.json"))
     layer = {
         "name": version["LAPILLI_LAYER_NAME"],
         "type": "GLOBAL",
         "library_path": library_path,
-        "library_arch": bits,
         "api_version": api_version,
         "implementation_version": version["LAPILLI_IMPLEMENTATION_VERSION"],
         "description": version["LAPILLI_LAYER_DESCRIPTION"],
@@ -51,8 +50,10 @@ def manifest(kind: str, library_path: str, bits: str, api_version: str, knows_bo
         "platforms": ["LINUX", "ANDROID"],
         "status": "BETA",
         "device_extensions": own_extensions(knows_boundaries),
-        "features": {"settings": settings},
+        "features": {"presets": presets, "settings": settings},
     }
+    if bits != "any":
+        layer["library_arch"] = bits
     if kind == "implicit":
         layer["enable_environment"] = {"LAPILLI_CAPTURE": "1"}
         layer["disable_environment"] = {"DISABLE_LAPILLI_CAPTURE": "1"}
@@ -63,7 +64,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Writes a layer manifest.")
     parser.add_argument("--kind", required=True, choices=("explicit", "implicit"))
     parser.add_argument("--library-path", required=True, help="absolute, relative to the manifest (with a /), or a bare name")
-    parser.add_argument("--bits", required=True, choices=("32", "64"))
+    parser.add_argument("--bits", required=True, choices=("32", "64", "any"), help="any: the library path is a bare name, of libraries of several architectures")
     parser.add_argument("--ids", required=True, type=Path, help="the gen_ids.h that the layer was built with, beside its gen_ids.c")
     parser.add_argument("--out", required=True)
     options = parser.parse_args(arguments)

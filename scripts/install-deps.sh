@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz] [coverage] [suites] [valgrind] [arm]: installs the Debian packages that a group
+# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz] [coverage] [suites] [deb] [valgrind] [arm]: installs the Debian packages that a group
 # needs and that are missing, and, for "build", fetches the newest Vulkan headers where none were fetched (fetch-headers.sh); a source
 # package has its own.
 # Does nothing, and asks nobody, when all are there.
@@ -15,18 +15,19 @@ packages() {
     check) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools vulkan-validationlayers strace weston iproute2 python3-numpy \
         python3-pil" ;;
     # A second Vulkan driver, SwiftShader, lies in Chromium's package. Another recorder's layer goes above and below ours.
-    # Shells and man read what is made of --help.
-    drivers) echo "chromium gfxreconstruct zsh fish man-db" ;;
+    # Shells and man read what is made of --help, desktops what tells them of traces.
+    drivers) echo "chromium gfxreconstruct zsh fish man-db libglib2.0-bin desktop-file-utils shared-mime-info" ;;
     demo) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools" ;;
     lint) echo "clang-format git" ;;
     analyze) echo "cppcheck gcc clang-tidy" ;;
     fuzz) echo "clang libclang-rt-dev|libclang-rt-14-dev" ;;
     coverage) echo "gcovr" ;;
     suites) echo "debootstrap" ;;
+    deb) echo "build-essential dpkg-dev debhelper lintian" ;;
     valgrind) echo "valgrind" ;;
     arm) echo "gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf qemu-user-static" ;;
     *)
-        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz, coverage, suites, valgrind, arm" >&2
+        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz, coverage, suites, deb, valgrind, arm" >&2
         exit 2
         ;;
     esac

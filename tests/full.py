@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build/full"
 STATE = FOLDER / "state.json"
-COUNTS = re.compile(r"^(\d+ passed, \d+ failed(?:, \d+ skipped)?|lint: nothing found|\d+ programs, \d+ runs, \d+ reports|\d+ models, \d+ operations, \d+ failed)$", re.MULTILINE)
+COUNTS = re.compile(r"^(\d+ passed, \d+ failed(?:, \d+ skipped)?|lint: nothing found|\d+ programs, \d+ runs, \d+ reports|\d+ models, \d+ operations, \d+ failed|packages of [a-z,]+: \d+ failed)$", re.MULTILINE)
 CHECKED = "WERROR=1 ASSERTS=1"
 
 
@@ -48,6 +48,7 @@ PARTS = {
     "m32": Part(60, f"make {CHECKED} check-m32"),
     "arm": Part(150, f"make {CHECKED} check-arm"),
     "matrix": Part(90, f"make {CHECKED} matrix"),
+    "deb": Part(90, "make check-deb"),
     "suites": Part(90, "make check-suites"),
     "valgrind": Part(120, "make check-valgrind"),
     "torture": Part(120, f'make {CHECKED} TORTURE="--points 100" torture'),

@@ -88,6 +88,24 @@ def manual_pages_are_read_without_a_warning(context: Context) -> None:
 
 
 @case
+def a_desktop_opens_traces_with_lapilli(context: Context) -> None:
+    for tool in ("update-mime-database", "desktop-file-validate", "gio"):
+        if not shutil.which(tool):
+            raise Skip(f"{tool} is not installed")
+    context.run(["make", "-s", "-C", str(context.root), f"BUILD={context.build}", f"prefix={context.folder}", "install-built"])
+    context.run(["desktop-file-validate", "share/applications/lapilli.desktop"])
+    context.run(["update-mime-database", "share/mime"])
+    context.run(["update-desktop-database", "share/applications"])
+    context.run([context.app("headless")], context.layer_env(LAPILLI_FILE="trace.lapilli"))
+    shutil.copy(context.folder / "trace.lapilli", context.folder / "of-another-name")
+    places = {"XDG_DATA_HOME": str(context.folder / "share"), "XDG_DATA_DIRS": "/usr/share", "PATH": f"{context.folder}/bin:{os.environ['PATH']}"}
+    for name in ("trace.lapilli", "of-another-name"):
+        done = context.run(["gio", "info", "-a", "standard::content-type", name], places)
+        check("content-type: application/x-lapilli\n" in done.out, f"{name}: {done.out}")
+    check("lapilli.desktop" in context.run(["gio", "mime", "application/x-lapilli"], places).out, "no program opens them")
+
+
+@case
 def bash_completes_what_is_typed(context: Context) -> None:
     script = completion(context, "bash-completion/completions/lapilli", "bash")
     for typed, wanted in TYPED.items():

@@ -154,6 +154,37 @@ def manifests_follow_the_rules(context: Context) -> None:
             check(layer["enable_environment"] == {"LAPILLI_CAPTURE": "1"}, f"{layer['enable_environment']}")
 
 
+# Of a setting in a manifest, its type's values (LunarG's layers_schema.json).
+KINDS = {"STRING": str, "SAVE_FILE": str, "LOAD_FILE": str, "SAVE_FOLDER": str, "BOOL": bool, "INT": int, "ENUM": str}
+
+
+@case
+def the_configurator_finds_each_option_and_the_layer_takes_each_value(context: Context) -> None:
+    features = manifest_of(context, "implicit")["layer"]["features"]
+    settings = {row["key"]: row for row in features["settings"]}
+    options = re.findall(r'^ +\{"(LAPILLI_\w+)", "(\w+)", ', (context.root / "layer/core/options.c").read_text(encoding="utf-8"), re.M)
+    check(len(options) > 20 and {(row["env"], key) for key, row in settings.items()} == set(options), f"{sorted(settings)}, {sorted(options)}")
+    for key, row in settings.items():
+        kind = KINDS[row["type"]]
+        check(all(row.get(member) for member in ("label", "description")), f"{key} has no name or no help")
+        check(isinstance(row["default"], kind), f"{key}: {row['default']!r}")
+        keys = [flag["key"] for flag in row.get("flags", [])]
+        check((row["type"] == "ENUM") == bool(keys) and (not keys or row["default"] in keys), f"{key}: {keys}")
+        check(all(flag["label"] and flag["description"] for flag in row.get("flags", [])), f"{key}: a value without help")
+    enums = {key: [flag["key"] for flag in row["flags"]] for key, row in settings.items() if "flags" in row}
+    tried = [[(key, values[i]) for key, values in enums.items() if i < len(values)] for i in range(max(map(len, enums.values())))]
+    tried.append([(key, row["default"]) for key, row in settings.items()])
+    for preset in features["presets"]:
+        tried.append([(row["key"], row["value"]) for row in preset["settings"]])
+        check(all(isinstance(value, KINDS[settings[key]["type"]]) for key, value in tried[-1]) and all(preset[member] for member in ("label", "description")), f"{preset}")
+    environment = {key: value for key, value in context.layer_env().items() if not key.startswith("LAPILLI_")}
+    for number, values in enumerate(tried):
+        lines = [f"lapilli_capture.{key} = {str(value).lower() if isinstance(value, bool) else value}\n" for key, value in values if key != "file"]
+        (context.folder / "vk_layer_settings.txt").write_text("".join([*lines, f"lapilli_capture.file = {number}.lapilli\n"]))
+        done = context.run([context.app("headless")], environment)
+        check("this is not" not in done.err and "left out" not in done.err, f"{lines}: {done.err}")
+
+
 def make_as_built(context: Context, *arguments: str) -> list[str]:
     """make for the build folder as it is: nothing may be built anew while tests run it."""
     return ["make", "-s", "-C", str(context.root), f"BUILD={context.build}", *arguments]
@@ -188,6 +219,24 @@ def uninstall_removes_what_install_wrote(context: Context) -> None:
     context.run([*make, "uninstall"])
     left = [p for p in prefix.rglob("*") if not p.is_dir()]
     check(not left, f"left behind: {left}")
+
+
+@case
+def a_manifest_with_a_name_alone_is_for_every_architecture(context: Context) -> None:
+    """As packages have it: the loader finds the library where it finds others."""
+    prefix = context.folder / "prefix"
+    make = make_as_built(context, f"prefix={prefix}", "layer_path=libVkLayer_lapilli.so")
+    context.run([*make, "install-layer-built"])
+    manifest = json.loads((prefix / "share/vulkan/implicit_layer.d/VkLayer_lapilli.json").read_text())
+    check(manifest["layer"]["library_path"] == "libVkLayer_lapilli.so" and "library_arch" not in manifest["layer"], f"{manifest['layer']['library_path']}")
+    places = {"XDG_DATA_HOME": str(prefix / "share"), "LD_LIBRARY_PATH": str(prefix / "lib"), "LAPILLI_VERIFY": "1"}
+    context.run([context.app("headless")], {**places, "LAPILLI_FILE": "nothing.lapilli"})
+    context.run([context.app("headless")], {**places, "LAPILLI_CAPTURE": "1", "LAPILLI_FILE": "named.lapilli"})
+    check_verified(context.replay("named.lapilli"))
+    found = traces(context)
+    check(found == ["named.lapilli"], f"{found}")
+    context.run([*make, "uninstall-layer"])
+    check(not [p for p in prefix.rglob("*") if not p.is_dir()], "something is left behind")
 
 
 @case

@@ -15,11 +15,9 @@
 #include "base/version.h"
 #include "tools/common/tool.h"
 
-#if UINTPTR_MAX == UINT32_MAX /* the manifests of 32 and 64 bits lie in one folder */
-#define MANIFEST "VkLayer_lapilli_32.json"
-#else
 #define MANIFEST "VkLayer_lapilli.json"
-#endif
+/* The manifests of 32 and 64 bits lie in one folder, where they are not the same. */
+#define MANIFEST_32 "VkLayer_lapilli_32.json"
 
 static bool has_item(const char *list, const char *item)
 {
@@ -74,10 +72,12 @@ bool lap_launch_find_layer(const char *program, char out[PATH_MAX])
         path[length] = 0;
         for (int up = 0; up < 2 && strrchr(path, '/'); up++)
             *strrchr(path, '/') = 0;
-        length = snprintf(out, PATH_MAX, "%s/share/vulkan/explicit_layer.d/" MANIFEST, path);
-        if (length < PATH_MAX && access(out, R_OK) == 0) {
-            *strrchr(out, '/') = 0;
-            return true;
+        for (int i = UINTPTR_MAX == UINT32_MAX ? 0 : 1; i < 2; i++) {
+            length = snprintf(out, PATH_MAX, "%s/share/vulkan/explicit_layer.d/%s", path, i ? MANIFEST : MANIFEST_32);
+            if (length < PATH_MAX && access(out, R_OK) == 0) {
+                *strrchr(out, '/') = 0;
+                return true;
+            }
         }
     }
     fprintf(stderr,
