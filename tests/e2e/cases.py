@@ -372,7 +372,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, after, backing, bench, bionic, blocks, bounded, conformance, contents, contract, descriptor_buffers, dist, dmabuf, draws, experiments, export, find, finish, imports, in_flight, incoherent, installed,
+    from e2e import (address, after, backing, bench, bionic, blocks, bounded, conformance, contents, contract, descriptor_buffers, dist, dmabuf, draws, experiments, export, find, finish, golden, imports, in_flight, incoherent, installed,
                      keys, loader, matrix, mcp, memory, needs, order, page, parts, parts_in_flight, pictures, planner, present, program, process, queues, rates, rays, reports, runs, sandbox, server, shaders, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, waiting, words)
     # The longest come first, so that no processor waits for them in the end.
@@ -420,6 +420,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"bionic/{name}", run) for name, run in bionic.cases().items()]
     result += [Case(f"mcp/{name}", run) for name, run in mcp.cases().items()]
     result += [Case(f"dist/{name}", run) for name, run in dist.cases().items()]
+    result += [Case(f"golden/{name}", run) for name, run in golden.cases(context).items()]
     result += [Case(f"loader/{name}", run) for name, run in loader.cases().items()]
     result += [Case(f"words/{name}", run) for name, run in words.cases(context).items()]
     result += [Case(f"order/{name}", run) for name, run in order.cases().items()]
