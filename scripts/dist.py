@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """dist.py --headers ROOT --out FOLDER [REF]: writes the source package of a commit, FOLDER/lapilli-VERSION.tar.xz and its .sha256, with
-the Vulkan headers and registry of ROOT in third_party/vulkan. Runs at the top of the repository. REF is HEAD where none is given.
+the Vulkan headers and registry of ROOT in third_party/vulkan. Runs at the top of the repository. REF is HEAD where none is given. ROOT is
+what scripts/fetch-headers.sh made (FOLDER/usr), or third_party/vulkan of another source package.
 
 The same commit and headers make the same bytes, whoever packs them and where: names are sorted, times are the commit's, owners 0."""
 
@@ -18,7 +19,7 @@ from pathlib import Path
 
 PLACE = "third_party/vulkan"
 TAKEN = ("include/vulkan/*.h", "include/vulkan/layer/*.h", "include/vulkan/utility/*.h", "include/vk_video/*.h",
-         "share/vulkan/registry/vk.xml", "share/vulkan/registry/video.xml")
+         "share/vulkan/registry/vk.xml", "share/vulkan/registry/video.xml", "version", "copyright.*")
 PACKAGES = ("libvulkan-dev", "vulkan-utility-libraries-dev")
 
 
@@ -41,6 +42,8 @@ def headers(root: Path) -> dict[str, bytes]:
     result = {str(path.relative_to(root)): path.read_bytes() for pattern in TAKEN for path in root.glob(pattern)}
     if "share/vulkan/registry/vk.xml" not in result or "include/vulkan/vulkan_core.h" not in result:
         raise Refused(f"{root} has no Vulkan headers and registry: make deps fetches them")
+    if "version" in result:
+        return result
     numbers = re.search(rb"define VK_HEADER_VERSION_COMPLETE VK_MAKE_API_VERSION\(0, (\d+), (\d+), VK_HEADER_VERSION\)", result["include/vulkan/vulkan_core.h"])
     patch = re.search(rb"define VK_HEADER_VERSION (\d+)", result["include/vulkan/vulkan_core.h"])
     if not numbers or not patch:
