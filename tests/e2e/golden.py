@@ -5,6 +5,7 @@ said then. A version that is not read any more is refused with a sentence."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Callable
 
@@ -76,6 +77,11 @@ def cases(context: Context) -> dict[str, Callable[[Context], None]]:
             raise Failure(f"{described} describes nothing")
         return run
 
+    def every_version_has_one(context: Context) -> None:
+        header = (context.root / "trace/format/format.h").read_text(encoding="utf-8")
+        newest, oldest = (int(re.search(rf"define {name} +(\d+)u", header)[1]) for name in ("LAP_FORMAT_VERSION", "LAP_FORMAT_OLDEST"))
+        missing = [f"v{version}" for version in range(oldest, newest + 1) if not list((context.root / f"tests/golden/v{version}").glob("*.lapilli"))]
+        check(not missing, f"tests/golden has nothing of {', '.join(missing)}: its README says how to add it")
+
     found = sorted((context.root / "tests/golden").glob("*/*.json"))
-    check(bool(found), "there are no golden traces")
-    return {f"{path.parent.name}-{path.stem}": one(path) for path in found}
+    return {"every-version-has-one": every_version_has_one, **{f"{path.parent.name}-{path.stem}": one(path) for path in found}}
