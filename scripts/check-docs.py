@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """check-docs.py [--fix]: links, anchors and files that the documents name are there, and sections and files that comments name. README.md is
-short. Some shapes of sentences get no more.
+short. Some shapes of sentences get no more. The newest version of CHANGELOG.md is that of base/version.h.
 
 --fix follows files that have moved within their top folder."""
 
@@ -102,6 +102,10 @@ def main() -> int:
                 found.append(f'{name}: {path} has no "{section}"')
     if len(documents["README.md"].encode()) > README_BYTES:
         found.append(f"README.md has {len(documents['README.md'].encode())} bytes, {README_BYTES} at most: docs/ has room for the rest")
+    version = re.search(r'LAPILLI_VERSION +"([^"]*)"', (ROOT / "base/version.h").read_text(encoding="utf-8"))[1]
+    newest = re.search(r"^## ([^\s,]+)", documents["CHANGELOG.md"], re.M)
+    if not newest or newest[1] != version:
+        found.append(f"CHANGELOG.md: its newest version is {newest[1] if newest else 'none'}, that of base/version.h is {version}")
     found += shapes(names, documents)
     for line in found:
         print(f"check-docs: {line}", file=sys.stderr)
