@@ -358,7 +358,7 @@ int main(int argc, char **argv)
         puts("lapilli-replay " LAPILLI_VERSION);
         return end_output(&log, EXIT_GOOD);
     case REPLAY_ACTION_LIST_GPUS:
-        status = replay_gpu_list(options.json);
+        status = replay_gpu_list(options.gpu, options.json);
         return status == LAP_OK ? end_output(&log, EXIT_GOOD)
                                 : say(&log, status == LAP_ERROR_MEMORY ? EXIT_FAILED : EXIT_UNSUPPORTED);
     case REPLAY_ACTION_CHECK_HELP:

@@ -359,7 +359,7 @@ static const struct row rows[] = {
      "show a window, on wayland, xcb or a headless-surface of the driver; default: the first that answers",
      .take = parse_window_system},
     {"--gpu", "GPU", "the GPU to use: its number, a part of its name, or its UUID", .take = store_text, MEMBER(gpu)},
-    {"--list-gpus", NULL, "show the GPUs of this machine", .act = list_gpus},
+    {"--list-gpus", NULL, "show the GPUs of this machine; with --gpu that one", .act = list_gpus},
     {"--check", NULL, "play nothing: predict a replay on this machine (lapilli check)", .act = check_only},
     {"--json", NULL,
      "with --check or --list-gpus: one JSON object; with --validate or --pictures: a JSON line for each message or "

@@ -317,13 +317,13 @@ static bool add_gpu(cJSON *list, uint32_t number, const struct replay_gpu *gpu, 
 }
 
 static enum lap_status print_json(const struct gen_instance_dispatch *vk, const VkPhysicalDevice *live,
-                                  const struct replay_gpu *gpus, uint32_t count)
+                                  const struct replay_gpu *gpus, uint32_t first, uint32_t count)
 {
     cJSON *all = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(all, "gpus");
     bool good = list != NULL;
     char *text;
 
-    for (uint32_t i = 0; i < count && good; i++) {
+    for (uint32_t i = first; i < count && good; i++) {
         char driver[DRIVER_BYTES];
         name_driver(vk, live[i], &gpus[i], driver);
         good = add_gpu(list, i, &gpus[i], driver);
@@ -336,9 +336,9 @@ static enum lap_status print_json(const struct gen_instance_dispatch *vk, const 
     return text ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory for JSON");
 }
 
-static void print_text(const struct replay_gpu *gpus, uint32_t count)
+static void print_text(const struct replay_gpu *gpus, uint32_t first, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = first; i < count; i++) {
         char version[VERSION_BYTES], uuid[UUID_BYTES];
         write_version(gpus[i].api_version, version);
         write_uuid(gpus[i].device_uuid, uuid);
@@ -346,7 +346,7 @@ static void print_text(const struct replay_gpu *gpus, uint32_t count)
     }
 }
 
-enum lap_status replay_gpu_list(bool json)
+enum lap_status replay_gpu_list(const char *option, bool json)
 {
     VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_2};
     VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application};
@@ -358,16 +358,20 @@ enum lap_status replay_gpu_list(bool json)
     struct gen_instance_dispatch vk;
     enum lap_status status;
     VkInstance instance;
-    uint32_t count = 0;
+    uint32_t first = 0, count = 0;
 
     if (!create || create(&info, NULL, &instance) < 0)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "this machine has no working Vulkan loader");
     gen_load_instance_dispatch(&vk, get, instance, application.apiVersion);
     status = enumerate(&vk, instance, live, gpus, &count);
+    if (status == LAP_OK && option) {
+        status = by_option(gpus, count, option, &first);
+        count = first + 1;
+    }
     if (status == LAP_OK && json)
-        status = print_json(&vk, live, gpus, count);
+        status = print_json(&vk, live, gpus, first, count);
     else if (status == LAP_OK)
-        print_text(gpus, count);
+        print_text(gpus, first, count);
     vk.DestroyInstance(instance, NULL);
     return status;
 }

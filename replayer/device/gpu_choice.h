@@ -36,6 +36,6 @@ enum lap_status replay_gpu_choose(struct replay *r, struct replay_instance *inst
 bool replay_gpu_is_recorded(struct replay *r, const struct replay_instance *instance);
 
 /* Writes the GPUs of this machine to stdout, one a line: index, name, type and version, UUID; or as JSON. */
-enum lap_status replay_gpu_list(bool json) LAP_MUST_CHECK;
+enum lap_status replay_gpu_list(const char *option, bool json) LAP_MUST_CHECK;
 
 #endif

@@ -224,6 +224,8 @@ def gpus_by_uuid(context: Context) -> None:
         for gpu in (number, uuid, dashed.upper(), name):
             done = context.replay("0.lapilli", "--gpu", gpu, env=both)
             check(f"playing on {name}" in done.err, f"--gpu {gpu}: {done.err}")
+            alone = context.run([context.program("lapilli-replay"), "--list-gpus", "--gpu", gpu], both).out
+            check(alone.startswith(f"{number}\t{name}\t") and len(alone.splitlines()) == 1, f"--gpu {gpu}: {alone}")
     done = context.replay("0.lapilli", "--gpu", "e", env=both, expect=5)
     check(all(name in done.err and uuid in done.err for _, name, _, uuid in listed), done.err)
 
