@@ -319,6 +319,21 @@ static bool put_numbers(cJSON *object, const cJSON *info)
     return good;
 }
 
+/* The file of another recorder that was recorded anew; null: the trace is a program's own. */
+static bool put_source(cJSON *object, const cJSON *info)
+{
+    static const char *const texts[] = {"kind", "version", "recorder", "device", "hash"};
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(info, "imported_from");
+
+    if (!cJSON_IsObject(source))
+        return put(object, "imported_from", cJSON_CreateNull());
+    cJSON *from = cJSON_AddObjectToObject(object, "imported_from");
+    bool good = from != NULL;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        good &= put_text(from, texts[i], info_text(source, texts[i]));
+    return good;
+}
+
 /* NULL: out of memory. */
 static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *info, struct pass *pass,
                         const struct lap_calls *calls)
@@ -371,6 +386,7 @@ static cJSON *make_json(const struct lap_reader_summary *summary, const cJSON *i
     good &= put_number(object, "waited_us", summary->counters[LAP_COUNTER_WAITED_US]);
     good &= put_numbers(object, info);
     good &= put_part(object, info);
+    good &= put_source(object, info);
     good &= put_lost(object, info);
     good &= put_text(object, "program", info_text(info, "program"));
     good &= put(object, "pid", cJSON_IsNumber(pid) ? cJSON_Duplicate(pid, false) : cJSON_CreateNull());
@@ -489,6 +505,7 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
     const char *watch_reason = info_text(json, "write_watch_reason");
     const cJSON *compared = cJSON_GetObjectItemCaseSensitive(json, "mappings_compared");
     const cJSON *lost = cJSON_GetObjectItemCaseSensitive(json, "contents_lost");
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(json, "imported_from");
 
     printf("%-14sversion %" PRIu32 ", %s\n", "format", summary->format_version,
            summary->complete ? "complete" : "incomplete");
@@ -499,6 +516,13 @@ static void show(const struct lap_reader_summary *summary, struct pass *pass, co
     if (summary->repaired)
         show_text("repaired", summary->repaired);
     show_text("program", info_text(json, "program"));
+    if (cJSON_IsObject(source)) {
+        show_text("imported from", info_text(source, "kind"));
+        show_text("  version", info_text(source, "version"));
+        show_text("  recorder", info_text(source, "recorder"));
+        show_text("  device", info_text(source, "device"));
+        show_text("  hash", info_text(source, "hash"));
+    }
     show_text("device", info_text(where, "device"));
     show_text("driver", info_text(where, "driver"));
     if (info_text(where, "device_uuid"))

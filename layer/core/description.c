@@ -52,6 +52,15 @@ void layer_describe_end(struct layer_description *description, const char *what)
     cJSON_Delete(description->info);
 }
 
+/* A text that is no JSON object leaves nothing. */
+static void describe_source(struct layer_description *description)
+{
+    cJSON *source = layer.options.imported_from ? cJSON_Parse(layer.options.imported_from) : NULL;
+
+    if (!cJSON_IsObject(source) || !cJSON_AddItemToObject(description->info, "imported_from", source))
+        cJSON_Delete(source);
+}
+
 void layer_describe_process(void)
 {
     char path[LAYER_PROGRAM_BYTES];
@@ -70,5 +79,6 @@ void layer_describe_process(void)
     layer_describe_flag(&description, NULL, "verify_bytes", layer.options.verify_bytes);
     layer_describe_flag(&description, NULL, "image_formats", true);       /* each is noted: layer_note_image_format */
     layer_describe_flag(&description, NULL, "image_block_formats", true); /* with compressed ones */
+    describe_source(&description);
     layer_describe_end(&description, "the process");
 }

@@ -69,6 +69,10 @@ static bool set_report(struct layer_options *options, const char *text)
 {
     return replace(&options->report, text);
 }
+static bool set_imported_from(struct layer_options *options, const char *text)
+{
+    return (!*text || *text == '{') && replace(&options->imported_from, text);
+}
 static bool set_verify(struct layer_options *options, const char *text)
 {
     options->verify_all = strcmp(text, "all") == 0;
@@ -240,6 +244,7 @@ static const struct option table[] = {
     {"LAPILLI_TRIGGER_FRAMES", "trigger_frames", "1", "frames of such a part, from 1 on", set_trigger_frames},
     {"LAPILLI_KEEP_LAST", "keep_last", "", "how much of the run's end to keep: 10s, 300f or 64MiB", set_keep_last},
     {"LAPILLI_EXIT_AFTER", "exit_after", "0", "0 or 1: end the program behind the last part", set_exit_after},
+    {"LAPILLI_IMPORTED_FROM", NULL, "", "a JSON object: what the trace is made of", set_imported_from},
     {"LAPILLI_REPORT", NULL, "", "an existing file that gets the path of every trace", set_report},
 };
 
@@ -427,6 +432,7 @@ void layer_options_resolve(struct layer_options *options, const struct layer_and
 void layer_options_finish(struct layer_options *options)
 {
     free(options->file);
+    free(options->imported_from);
     free(options->report);
     free(options->token_file);
     free(options->control);

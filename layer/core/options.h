@@ -48,10 +48,11 @@ struct layer_options {
     bool armed;                          /* recording was asked for */
     char *file; /* pattern: %p pid, %e program, %t time, %n number, %%; or, streamed, an address */
     bool streamed;
-    bool stream_wait; /* for a receiver, before the program's first call */
-    char *control;    /* the address for commands; NULL: that of the receiver of the trace, if it is streamed */
-    char *token_file; /* of the receiver and of the sender of commands, or NULL */
-    char *report;     /* a file to which the path of each trace is appended, or NULL */
+    bool stream_wait;    /* for a receiver, before the program's first call */
+    char *control;       /* the address for commands; NULL: that of the receiver of the trace, if it is streamed */
+    char *token_file;    /* of the receiver and of the sender of commands, or NULL */
+    char *imported_from; /* what the trace is made of, a JSON object, or NULL */
+    char *report;        /* a file to which the path of each trace is appended, or NULL */
     bool verify;
     bool verify_bytes; /* with verify: the trace also has the checked texels and pixels */
     bool verify_all;   /* with verify: everything that a submit wrote is read back after it */
