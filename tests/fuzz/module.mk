@@ -23,6 +23,7 @@ fuzz-built: $(if $(FUZZ_TARGET),$(BUILD)/targets/$(FUZZ_TARGET),$(FUZZ_PROGRAMS)
 $(addprefix $(BUILD)/targets/,compile decoder edit print program trim): $(TOOL_COMMON) $(INSPECTOR)
 $(BUILD)/targets/trim: $(SLICE)
 $(addprefix $(BUILD)/targets/,compile program): $(BUILD)/obj/tests/fuzz/read_packets.o
+$(BUILD)/targets/gfxr: $(call object,tools/record/gfxr.c)
 $(BUILD)/targets/route: $(call object,server/route.c server/routes.c)
 $(addprefix $(BUILD)/targets/,settings): $(REPLAYER) $(call object,layer/core/options.c layer/core/android.c)
 $(BUILD)/targets/print: $(call object,$(patsubst %,tests/fuzz/%_main.c,print info tree draws find shaders state memory uses))
