@@ -418,7 +418,7 @@ INSTRUMENTED = BUILD=$(BUILD)/asan CC="$(CLANG)" SANITIZE=address,undefined,fuzz
 	CFLAGS="-O1 -gline-tables-only -fno-sanitize=pointer-overflow"
 # Programs are not linked with what they load, so the layer finds the sanitizers' runtime only in instrumented ones: those of
 # tests/apps. Real programs (vkcube) are left out, and the cases that start others or count what a process has.
-ASAN_CASES := ^(unit|golden|replay/(?!swiftshader|vkcube)|incoherent/replay/(incoherent|suballoc|stores)|contract/(a-mismatch|a-file-that-is-no-trace|a-screenshot-folder)|torture/damage|trim/(what|cut/(churn|compute|depth|descriptors|modern|multi|nested|queues))|draws/(what|a-|cut/(ends|modern))|(after|experiments)/(modern|triangle|a-|damage|everything|what|where)|pictures/(ranges|unread$$)|transforms/(shaders|triangle$$)|program/(forged|hostile|damage|the-machine|plays/(modern|multi|stencil))|shaders/(a-|glsl|what|modern$$|dynamic-libraries)|find/(a-|modern$$))
+ASAN_CASES := ^(unit|golden|replay/(?!swiftshader|vkcube)|incoherent/replay/(incoherent|suballoc|stores)|contract/(a-mismatch|a-file-that-is-no-trace|a-screenshot-folder)|torture/damage|trim/(what|cut/(churn|compute|depth|descriptors|modern|multi|nested|queues))|draws/(what|a-|cut/(ends|modern))|(after|experiments)/(modern|triangle|a-|damage|everything|what|where)|pictures/(ranges|unread$$)|transforms/(shaders|triangle$$)|program/(forged|hostile|damage|the-machine|plays/(modern|multi|stencil))|shaders/(a-|glsl|what|modern$$|dynamic-libraries)|find/(a-|modern$$)|gfxr/(a-|what))
 check-asan: ## unit tests and recorded and replayed programs with AddressSanitizer and UndefinedBehaviorSanitizer
 	scripts/install-deps.sh build check fuzz
 	+$(MAKE) $(INSTRUMENTED) test-programs

@@ -14,7 +14,8 @@ packages() {
         "spirv-tools-dev|spirv-tools libspirv-cross-c-shared-dev" ;;
     check) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools vulkan-validationlayers strace weston iproute2 python3-numpy \
         python3-pil" ;;
-    # A second Vulkan driver, SwiftShader, lies in Chromium's package. Another recorder's layer goes above and below ours.
+    # A second Vulkan driver, SwiftShader, lies in Chromium's package. Another recorder's layer goes above and below ours, and what it
+    # records is imported.
     # Shells and man read what is made of --help, desktops what tells them of traces.
     drivers) echo "chromium gfxreconstruct zsh fish man-db libglib2.0-bin desktop-file-utils shared-mime-info" ;;
     demo) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools" ;;

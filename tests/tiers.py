@@ -21,6 +21,7 @@ FULL = {
     "(matrix|planner|verify/all|trees/each|states/each|experiments/each|after/each|transforms/each|shaders/each|program/each|waiting/each)/": "every program in one more way",
     "find/(dynamic-libraries|nested)$": "find/modern finds nearly all that they have",
     ".*swiftshader": "a second driver, from a package that the gate does not install",
+    "gfxr/(recorded|cuts-)": "another recorder, from a package that the gate does not install",
     "(trim|draws|parts)/validate|trim/(validate-gpu|gpu)/": "cut/ cuts the same programs",
     "(trim|parts)/cut/(?!null/|(triangle|compute|depth|modern|queues|descriptors|churn)$)": "every program in one more way",
     "draws/cut/(?!(triangle|depth|modern)$)": "every program in one more way",

@@ -91,7 +91,7 @@ def an_output_that_can_not_be_made_is_reported_once(context: Context) -> None:
 @case
 def a_missing_file_is_exit_status_3(context: Context) -> None:
     for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["shaders"], ["state", "--at", "1"], ["uses", "--unused"], ["image", "--after", "1.1.1.1", "-o", "shot"], ["repair"],
-                    ["compile", "-o", "new"], ["export", "-o", "new"], ["asm", "-o", "new"], ["disasm"], ["run"]):
+                    ["compile", "-o", "new"], ["export", "-o", "new"], ["asm", "-o", "new"], ["disasm"], ["run"], ["import", "-o", "new"]):
         one_sentence(context.run([context.program("lapilli"), *command, "no-such.lapilli"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "find", "no-such.lapilli", "text"], expect=3).err)
 
@@ -102,7 +102,7 @@ def a_file_that_is_no_trace_is_exit_status_3(context: Context) -> None:
     (context.folder / "b.lapilli").write_bytes(b"")
     for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["shaders"], ["state", "--at", "1"], ["uses", "--unused"], ["image", "--after", "1.1.1.1", "-o", "shot"],
                     ["trim", "--draw", "1.1.1.1", "-o", "new"], ["compress", "-o", "new"], ["repair"],
-                    ["compile", "-o", "new"], ["export", "-o", "new"], ["asm", "-o", "new"], ["disasm"]):
+                    ["compile", "-o", "new"], ["export", "-o", "new"], ["asm", "-o", "new"], ["disasm"], ["import", "-o", "new"]):
         for name in ("a.lapilli", "b.lapilli", "."):
             one_sentence(context.run([context.program("lapilli"), *command, name], expect=3).err)
             one_sentence(context.run([context.program("lapilli"), "find", name, "text"], expect=3).err)
@@ -135,12 +135,13 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["export", "f"], ["export", "-o", "g"], ["export", "-o", "g", "--no-resources", "f"], ["export", "-o", "g", "--frames", "0", "f"], ["export", "-o", "g", "--sandbox=open", "f"],
                     ["asm", "f"], ["asm", "-o", "g"], ["asm", "-o", "g", "--json", "f"], ["asm", "-o", "g", "--sandbox=open", "f"], ["disasm"], ["disasm", "f", "g"], ["disasm", "-o", "g", "f"],
                     ["run"], ["run", "f", "--sandbox=off"], ["run", "f", "--replace-shader", "1=f"], ["run", "--listen", "unix:g", "f"], ["run", "--listen", "tcp://192.0.2.1:9"], ["run", "--cache", "g", "f"],
+                    ["import", "f"], ["import", "-o", "g"], ["import", "-o", "g", "f", "f"], ["import", "-o", "g", "--sandbox=open", "f"],
                     ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
                     ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["image", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"],
-                    ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"], ["run", "--help"]):
+                    ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"], ["run", "--help"], ["import", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     version = json.loads(context.run([context.program("lapilli"), "--version", "--json"]).out)

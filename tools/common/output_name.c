@@ -44,6 +44,14 @@ char *lap_output_name(const char *output, const char *program)
     return pattern;
 }
 
+char *lap_output_path(const char *path)
+{
+    char *name = escape(path), *pattern = name ? lap_output_name(name, "") : NULL;
+
+    free(name);
+    return pattern;
+}
+
 bool lap_output_folder_check(const char *program, const char *path, const char *what)
 {
     struct stat info;

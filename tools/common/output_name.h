@@ -12,6 +12,9 @@
  * because the program may change its folder. The caller frees it. NULL: out of memory, or no current folder (errno). */
 char *lap_output_name(const char *output, const char *program);
 
+/* The same of exactly this path, whatever is in it. */
+char *lap_output_path(const char *path);
+
 /* Whether a trace can be created at that path, as far as this is known in advance. Prints a message on stderr when
  * not. */
 bool lap_output_name_check(const char *program, const char *pattern);

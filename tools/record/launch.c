@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/version.h"
@@ -18,6 +19,8 @@
 #define MANIFEST "VkLayer_lapilli.json"
 /* The manifests of 32 and 64 bits lie in one folder, where they are not the same. */
 #define MANIFEST_32 "VkLayer_lapilli_32.json"
+
+#define WATCH_NS INT64_C(20000000)
 
 static bool has_item(const char *list, const char *item)
 {
@@ -136,7 +139,27 @@ static void start(char *const argv[], int report, const struct sigaction old[PAS
     _exit(LAP_TOOL_NOT_STARTED);
 }
 
+/* Returns its status, as waitpid has it. */
+static int wait_for(pid_t pid, void (*watch)(void *user, pid_t process), void *user)
+{
+    pid_t ended = 0;
+    int status = 0;
+
+    while (watch && (ended = waitpid(pid, &status, WNOHANG)) == 0) {
+        watch(user, pid);
+        nanosleep(&(struct timespec){.tv_nsec = WATCH_NS}, NULL);
+    }
+    while (ended != pid && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
 struct lap_launched lap_launch_run(char *const argv[])
+{
+    return lap_launch_watch(argv, NULL, NULL);
+}
+
+struct lap_launched lap_launch_watch(char *const argv[], void (*watch)(void *user, pid_t process), void *user)
 {
     struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART}, old[PASSED_COUNT], ended;
     sigset_t block, mask;
@@ -169,8 +192,8 @@ struct lap_launched lap_launch_run(char *const argv[])
     while (pid > 0 && read(report[0], &failure, sizeof failure) < 0 && errno == EINTR)
         ;
     close(report[0]);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    if (pid > 0)
+        status = wait_for(pid, watch, user);
     sigaction(SIGCHLD, &ended, NULL);
     child = 0;
     if (failure)

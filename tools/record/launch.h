@@ -42,5 +42,7 @@ struct lap_launched {
  * program if another process sent them; the terminal sends them to both. Afterwards, too, these signals do not end this
  * process, since the caller still has work to do. */
 struct lap_launched lap_launch_run(char *const argv[]);
+/* The same, and calls `watch` (NULL: nothing) now and then while the program runs. */
+struct lap_launched lap_launch_watch(char *const argv[], void (*watch)(void *user, pid_t process), void *user);
 
 #endif
