@@ -292,29 +292,30 @@ static bool set_environment(const struct options *options, const char *pattern, 
     return lap_launch_environment(PROGRAM, manifests, pattern, report, all, sizeof all / sizeof *all);
 }
 
-static int run(struct options *options, const char *pattern, const char *report, const char *manifests)
+static int run(const struct options *given, const char *pattern, const char *report, const char *manifests)
 {
+    struct options options = *given;
     struct lap_launched launched;
     struct lap_control_server commanded = {.process = 0};
     char address[LAP_ADDRESS_TEXT_BYTES];
 
-    if (options->control) {
-        if (!lap_control_server_begin(&commanded, PROGRAM, options->control, options->token_file, options->quiet))
+    if (options.control) {
+        if (!lap_control_server_begin(&commanded, PROGRAM, options.control, options.token_file, options.quiet))
             return LAP_TOOL_USAGE;
         lap_address_text(&commanded.address, address);
-        options->control = address;
+        options.control = address;
     }
-    if (!set_environment(options, pattern, report, manifests)) {
+    if (!set_environment(&options, pattern, report, manifests)) {
         lap_control_server_end(&commanded);
         return LAP_TOOL_USAGE;
     }
-    launched = lap_launch_run(options->argv);
+    launched = lap_launch_run(options.argv);
     lap_control_server_end(&commanded);
     if (launched.error)
-        fprintf(stderr, PROGRAM ": %s can't be started: %s\n", options->argv[0], strerror(launched.error));
+        fprintf(stderr, PROGRAM ": %s can't be started: %s\n", options.argv[0], strerror(launched.error));
     else if (!(report &&
-               lap_finish_recording(PROGRAM, report, options->argv, &launched, options->quiet, options->must_record)) &&
-             options->must_record)
+               lap_finish_recording(PROGRAM, report, options.argv, &launched, options.quiet, options.must_record)) &&
+             options.must_record)
         return LAP_TOOL_NO_TRACE;
     return launched.status;
 }
