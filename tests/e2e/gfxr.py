@@ -11,7 +11,7 @@ import struct
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import Cases, Context, Skip, check, check_verified, display
+from e2e.cases import OTHER_DRIVERS, Cases, Context, Skip, check, check_verified, display
 from e2e.order import RECORDER, is_installed
 from e2e.sandbox import needs_sandbox
 
@@ -224,8 +224,24 @@ def cuts_of_a_recorded_file_are_seen(context: Context) -> None:
         check(not done.out or json.loads(done.out)["file"]["whole"] == (size in ends), f"{size}: {done.text}")
 
 
+def on_another_gpu(context: Context) -> None:
+    """Memory is bound anew there, by gfxrecon-replay."""
+    player(context)
+    swiftshader = OTHER_DRIVERS["swiftshader"]
+    if not swiftshader.exists() or context.driver:
+        raise Skip("there is no second driver")
+    file = recorded(context, [context.app("memory")])
+    drivers = ":".join(map(str, (swiftshader, *sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd.*.json")))))
+    both = {"VK_DRIVER_FILES": drivers, "VK_ICD_FILENAMES": drivers}
+    for gpu, rebind in ((["--gpu", "SwiftShader"], True), ([], False)):
+        said, _ = bring(context, file, both, *gpu)
+        check(said["rebind"] == rebind and said["trace"]["different"] == 0 < said["trace"]["checks"], f"{said}")
+        check(("SwiftShader" in context.info()["recorded_on"]["device"]) == rebind, f"{context.info()['recorded_on']}")
+
+
 def cases() -> dict[str, Callable[[Context], None]]:
     result = dict(CASES)
+    result["recorded/on-another-gpu"] = on_another_gpu
     result["recorded/vkcube"] = by_both(vkcube, 20)
     for name in ("linear", "memory", "formats"):
         result[f"recorded/{name}"] = by_both(lambda context, name=name: [context.app(name)])
