@@ -560,15 +560,17 @@ format: ## format all C sources
 	$(Q)clang-format -i $(C_SOURCES)
 
 .PHONY: deb
-deb: $(if $(wildcard .git),dist) ## build Debian packages, of the commit or of this source package (BUILD/deb)
+deb: ## build Debian packages, of the commit or of this source package (BUILD/deb)
 	scripts/install-deps.sh build deb
+	$(if $(wildcard .git),+$(Q)$(MAKE) dist)
 	scripts/make-deb.sh $(BUILD)/deb $(if $(wildcard .git),$(BUILD)/lapilli-$(VERSION).tar.xz)
 
 # Debian's releases that packages are for.
 DEB_SUITES := bookworm trixie
 .PHONY: check-deb
-check-deb: dist ## build and try Debian packages in bare suites, twice in one, and compare (needs root)
-	scripts/install-deps.sh suites
+check-deb: ## build and try Debian packages in bare suites, twice in one, and compare (needs root)
+	scripts/install-deps.sh build suites
+	+$(Q)$(MAKE) dist
 	scripts/check-deb.sh $(BUILD)/lapilli-$(VERSION).tar.xz $(DEB_SUITES)
 
 # The layer alone: of 32 bits beside that of 64, with a libdir of its own.

@@ -29,7 +29,7 @@ static const char help[] =
     "  lapilli print FILE                the calls of a trace\n"
     "  lapilli compare-checks A B        compare two recordings of a program\n"
     "  lapilli compress FILE -o NEW      the same trace in a smaller file\n"
-    "  lapilli import FILE -o NEW        a trace of a recording of gfxreconstruct\n"
+    "  lapilli import FILE.gfxr -o NEW   a trace of a recording of gfxreconstruct\n"
     "  lapilli receive --listen ADDRESS  write the traces that programs stream\n"
     "  lapilli control ADDRESS status    ask programs that stream, or stop their recording\n"
     "  lapilli tree FILE                 frames, submits, render passes, draws of a trace\n"

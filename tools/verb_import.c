@@ -42,8 +42,8 @@
 #define MOST_TRIES 2u
 
 static const char help[] =
-    "usage: lapilli import [options] FILE -o NEW [-- OPTIONS]\n"
-    "Makes a trace of a file of gfxreconstruct (.gfxr). gfxrecon-replay plays FILE, and is recorded; OPTIONS are for\n"
+    "usage: lapilli import [options] FILE.gfxr -o NEW [-- OPTIONS]\n"
+    "Makes a trace of a file of gfxreconstruct. gfxrecon-replay plays FILE.gfxr, and is recorded; OPTIONS are for\n"
     "it. Then the calls of both are counted, and the trace is played once and verified.\n"
     "\n"
     "  -o, --output NEW   the trace; it must not exist\n"
@@ -59,7 +59,8 @@ static const char help[] =
     "does not say which bytes of them the program wrote.\n"
     "\n"
     "Exit status: 0; 1 the trace can't be written, or does not play as it was recorded (it is kept); 2 wrong usage;\n"
-    "3 FILE is no file of gfxreconstruct with Vulkan calls; 4 FILE is cut, gfxrecon-replay crashed, or the trace has\n"
+    "3 FILE.gfxr is no file of gfxreconstruct with Vulkan calls; 4 FILE.gfxr is cut, gfxrecon-replay crashed, or the "
+    "trace has\n"
     "fewer calls (it is kept); 5 gfxrecon-replay or the GPU is not there, or no call was recorded.\n";
 
 /* What the children have found out. */

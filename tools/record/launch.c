@@ -20,7 +20,7 @@
 /* The manifests of 32 and 64 bits lie in one folder, where they are not the same. */
 #define MANIFEST_32 "VkLayer_lapilli_32.json"
 
-#define WATCH_NS INT64_C(20000000)
+#define WATCH_NS    INT64_C(20000000)
 
 static bool has_item(const char *list, const char *item)
 {
