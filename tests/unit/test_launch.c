@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -61,21 +60,9 @@ UNIT_TEST(exit_statuses_are_those_of_a_shell)
     CHECK(launched.status == 127 && launched.error == ENOENT && launched.process == 0);
 }
 
-static void *terminate_soon(void *unused)
-{
-    (void)unused;
-    usleep(300 * 1000);
-    kill(getpid(), SIGTERM);
-    return NULL;
-}
-
 UNIT_TEST(a_signal_to_us_is_passed_on)
 {
-    pthread_t thread;
-
-    CHECK_EQ_INT(pthread_create(&thread, NULL, terminate_soon, NULL), 0);
-    CHECK_EQ_INT(run_shell("trap 'exit 42' TERM; sleep 10 & wait").status, 42);
-    pthread_join(thread, NULL);
+    CHECK_EQ_INT(run_shell("trap 'kill $!; exit 42' TERM; sleep 10 & kill -TERM $PPID; wait").status, 42);
 }
 
 UNIT_MAIN();
