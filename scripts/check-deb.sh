@@ -3,7 +3,8 @@
 # check-deb.sh PACKAGE SUITE…: builds Debian packages of a source package (make dist) in each bare SUITE (bookworm, trixie), and tries them in another one
 # that has nothing but a software driver: what the README says to people who install holds, an upgrade leaves a program that records
 # alone, and a removal leaves nothing. lintian finds no error. In the first suite they are built once more in other circumstances: the
-# same bytes come of it, else diffoscope, where it is, says why. It needs root, debootstrap and a network. Suites are kept in build/suite.
+# same bytes come of it, else diffoscope, where it is, says why; and the layer's package for i386 is built, which is installed beside that
+# for amd64. It needs root, debootstrap and a network. Suites are kept in build/suite.
 set -eu
 tarball=${1:?usage: check-deb.sh PACKAGE SUITE…}
 shift
@@ -31,12 +32,17 @@ for suite in "$@"; do
             fail "$suite: two builds of $(basename "$deb") differ"
         done
         echo "two builds have the same bytes"
+        foreign="$tree/build/suite/$suite-i386"
+        rm -rf "$foreign/root/lapilli/build/deb"
+        PACKAGE="$tarball" ARCHITECTURE=i386 in_suite "$suite" "$foreign" deb
     fi
     echo "== $suite: installed, tried and removed"
     in_suite "$suite" "$bare" --run true
     rm -rf "$bare/root/debs"
     mkdir "$bare/root/debs"
     cp "$debs"/*.deb "$bare/root/debs"
+    mkdir "$bare/root/debs/i386"
+    if [ -e "$tree/build/suite/$suite-i386" ]; then cp "$tree/build/suite/$suite-i386/root/lapilli/build/deb/lapilli-layer_"*.deb "$bare/root/debs/i386"; fi
     cp "$tree/tests/deb/try.sh" "$bare/root/debs"
     in_suite "$suite" "$bare" --run sh -eu /debs/try.sh
 done

@@ -3,6 +3,7 @@
 # check-suite.sh SUITE FOLDER [TARGET…]: makes a bare Debian SUITE (trixie, sid) in FOLDER with debootstrap, copies this tree there, and
 # runs `make deps` and then `make TARGET` for each TARGET in it, as the only root of its own mounts and processes; by default the
 # build with warnings as errors, and the demo. FOLDER is kept, and taken as it is the next time. It needs root.
+# ARCHITECTURE=i386: of that architecture.
 # PACKAGE=FILE: what this source package (make dist) holds is taken instead of this tree.
 # check-suite.sh SUITE FOLDER --run COMMAND…: runs a command there instead, with nothing copied and no `make deps`.
 set -eu
@@ -17,7 +18,7 @@ mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 if [ ! -e "$folder/made" ]; then
     rm -rf "$folder/root"
-    debootstrap --variant=minbase --include=make,git,ca-certificates "$suite" "$folder/root" "$mirror" > "$folder/debootstrap.log" 2>&1 ||
+    debootstrap ${ARCHITECTURE:+--arch="$ARCHITECTURE"} --variant=minbase --include=make,git,ca-certificates "$suite" "$folder/root" "$mirror" > "$folder/debootstrap.log" 2>&1 ||
         { tail -n 5 "$folder/debootstrap.log" >&2; fail "$suite could not be unpacked from $mirror"; }
     # Mirrors of sid may be some days behind.
     echo 'Acquire::Check-Valid-Until "false";' > "$folder/root/etc/apt/apt.conf.d/90-lapilli"

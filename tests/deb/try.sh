@@ -35,6 +35,20 @@ grep -q 'application/x-lapilli:\*.lapilli' /usr/share/mime/globs2 || fail "trace
 bash -n /usr/share/bash-completion/completions/lapilli || fail "bash does not read the completion"
 [ -e /usr/include/lapilli.h ] && [ -e /usr/share/doc/lapilli/docs/cli.md ] || fail "a header or a document is missing"
 
+# The layer of another architecture, beside this one: one manifest is for both.
+if [ -n "$(ls /debs/i386)" ]; then
+    dpkg --add-architecture i386
+    quiet apt-get update -q
+    quiet apt-get install -q -y --no-install-recommends /debs/i386/*.deb
+    [ "$(ls /usr/lib/*/libVkLayer_lapilli.so | wc -l)" = 2 ] || fail "one of two layers is missing"
+    LAPILLI_CAPTURE=1 LAPILLI_VERIFY=1 LAPILLI_FILE=beside.lapilli quiet xvfb-run -a vkcube --c 20
+    same beside.lapilli
+    quiet apt-get purge -q -y lapilli-layer:i386
+    quiet apt-get autoremove -q -y --purge
+    dpkg --remove-architecture i386
+    quiet apt-get update -q
+fi
+
 # The program that records has begun before, and ends behind the upgrade.
 xvfb-run -a lapilli capture --verify -o upgraded.lapilli -- vkcube > /tmp/recorded 2>&1 &
 capture=$!
