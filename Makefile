@@ -543,6 +543,7 @@ lint: $(GEN_STAMP) ## formatting, includes between folders, file sizes, licence 
 	@scripts/lint.sh $(C_SOURCES)
 	$(PYTHON) codegen/emit_docs.py --registry $(REGISTRY) --overrides codegen/overrides.toml --check docs/extensions.md
 	$(PYTHON) scripts/check-docs.py
+	@$(PYTHON) scripts/make-pages.py --lint $(wildcard tools/*.c replayer/*.c)
 
 # Too slow for make lint, and what they report is not always right: scripts/cppcheck.txt, gcc.txt and tidy.txt have the exceptions, with reasons.
 ANALYZED ?= base trace vm memtrack layer inspector tools replayer vulkan

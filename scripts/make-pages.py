@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """make-pages.py PROGRAMS OUT: manual pages and completion for shells, from what the programs in the folder PROGRAMS print with --help.
+make-pages.py --lint SOURCES: only whether help texts in C sources can be read so.
 
 OUT/man/man1 gets a page for each program, OUT/man/man7 one with the settings of the layer (manifests/settings.json); OUT/bash-completion,
 OUT/zsh and OUT/fish get the completions, in the folders where a system has them below share. A help text is paragraphs, and rows of two
@@ -25,6 +26,7 @@ OPTION = re.compile(r"(?:(-\w), )?(--[a-z][a-z-]*|-\w)(?:(\[=| \[|=| )(.+?)\]?)?
 FILES = {"FILE": "*.lapilli", "FILE…": "*.lapilli", "A": "*.lapilli", "B": "*.lapilli", "PROG": "*.lapvm", "NEW": "", "TEXT": "", "PATH": "",
          "FILE.json": "", "FILE.gfxr": "*.gfxr", "PICTURE": ""}
 FOLDERS = {"DIR"}
+TWO_SPACES = "two spaces are wanted between an option and its text"
 WORD = r"(?!or\b)[a-z][a-z0-9-]*(?: \([^)]*\))?"
 LISTED = re.compile(rf"(?:[a-z ]+: )?({WORD}(?:(?:, | or ){WORD})+)(?=[:;.]|$)")
 EXPLAINED = re.compile(r"(?:^|; )([a-z]+)(?: \([^)]*\))?:")
@@ -72,6 +74,13 @@ class Page:
         return list(dict.fromkeys(found))
 
 
+def option_of(head: str) -> re.Match[str] | None:
+    """The parts of an option in a help text; None: it has more words behind it than two, P1 P2, or one."""
+    option = OPTION.match(head)
+    words = (option.group(4) or "") if option else ""
+    return option if len(words.split()) < 2 or words == "P1 P2" else None
+
+
 def read(name: str, text: str) -> Page:
     page, deeper = Page(name), None
     for line in text.splitlines():
@@ -85,11 +94,10 @@ def read(name: str, text: str) -> Page:
         elif row:
             head, rest = row.group(1), row.group(2) or ""
             if head.startswith("-"):
-                option = OPTION.match(head)
-                words = (option.group(4) or "") if option else ""
-                if not option or len(words.split()) > 2 or (len(words.split()) == 2 and not re.fullmatch(r"P1 P2", words)):
-                    raise Unclear(f"{name} --help: two spaces are wanted between an option and its text: {line!r}")
-                joint = option.group(3) or ""
+                option = option_of(head)
+                if not option:
+                    raise Unclear(f"{name} --help: {TWO_SPACES}: {line!r}")
+                words, joint = option.group(4) or "", option.group(3) or ""
                 if joint == "=" and page.options and page.options[-1].long == option.group(2):  # --name, and then --name=VALUE
                     rest = page.options.pop().text
                 page.options.append(Option(option.group(2), option.group(1) or "", words, joint not in ("", " "), rest))
@@ -325,7 +333,17 @@ def write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
+def lint(sources: list[str]) -> None:
+    for source in sources:
+        for line in re.findall(r'^ *"( {2,6}-.*)\\n"', Path(source).read_text(encoding="utf-8"), re.M):
+            if not option_of(ROW.match(line).group(1)):
+                raise Unclear(f"{source}: {TWO_SPACES}: {line!r}")
+
+
 def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--lint"]:
+        lint(arguments[1:])
+        return 0
     if len(arguments) != 2:
         print(__doc__, file=sys.stderr)
         return 2
