@@ -133,7 +133,8 @@ def heading(name: str, section: int, version: str, short: str) -> list[str]:
 
 def see_also(names: list[str]) -> list[str]:
     return [".SH SEE ALSO"] + [f".BR {roff(name)} ({section})," for name, section in (n.split(".") for n in names[:-1])] + \
-        [".BR {} ({})".format(*(roff(part) for part in names[-1].split(".")))]
+        [".BR {} ({})".format(*(roff(part) for part in names[-1].split("."))), ".PP",
+         "Documents that are named here, like docs/cli.md, are in the sources, and in /usr/share/doc/lapilli where Debian's package lapilli\\-doc is installed."]
 
 
 def manual(page: Page, short: str, version: str, also: list[str]) -> str:
