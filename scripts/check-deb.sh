@@ -44,6 +44,6 @@ for suite in "$@"; do
     mkdir "$bare/root/debs/i386"
     if [ -e "$tree/build/suite/$suite-i386" ]; then cp "$tree/build/suite/$suite-i386/root/lapilli/build/deb/lapilli-layer_"*.deb "$bare/root/debs/i386"; fi
     cp "$tree/tests/deb/try.sh" "$bare/root/debs"
-    in_suite "$suite" "$bare" --run sh -eu /debs/try.sh
+    in_suite "$suite" "$bare" --run sh -eu /debs/try.sh || { rm "$bare/made"; fail "$suite: what is there is not as it should be"; }
 done
 echo "packages of $(echo "$*" | tr ' ' ,): 0 failed"

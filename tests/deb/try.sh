@@ -10,8 +10,6 @@ same() { lapilli replay --verify "$1" > /tmp/said 2>&1 || { cat /tmp/said >&2; f
 mkdir -p /tmp/tried && cd /tmp/tried
 quiet apt-get update -q
 quiet apt-get install -q -y --no-install-recommends mesa-vulkan-drivers vulkan-tools xvfb xauth shared-mime-info desktop-file-utils
-purge() { quiet apt-get purge -q -y lapilli lapilli-layer lapilli-dev lapilli-doc; }
-[ -z "$(dpkg-query -W 'lapilli*' 2> /dev/null)" ] || purge # an earlier try ended early
 quiet apt-get autoremove -q -y
 files > /tmp/before
 
@@ -44,7 +42,8 @@ if [ -n "$(ls /debs/i386)" ]; then
     LAPILLI_CAPTURE=1 LAPILLI_VERIFY=1 LAPILLI_FILE=beside.lapilli quiet xvfb-run -a vkcube --c 20
     same beside.lapilli
     quiet apt-get purge -q -y lapilli-layer:i386
-    quiet apt-get autoremove -q -y --purge
+    # shellcheck disable=SC2046
+    quiet apt-get purge -q -y --allow-remove-essential $(dpkg-query -W -f '${binary:Package}\n' | grep ':i386$')
     dpkg --remove-architecture i386
     quiet apt-get update -q
 fi
@@ -68,7 +67,7 @@ done
 wait "$capture" || :
 same upgraded.lapilli
 
-purge
+quiet apt-get purge -q -y lapilli lapilli-layer lapilli-dev lapilli-doc
 quiet apt-get autoremove -q -y
 files > /tmp/behind
 diff /tmp/before /tmp/behind || fail "these files are other ones than before"
