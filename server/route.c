@@ -115,7 +115,7 @@ static char *end_of_value(const char *rest, char *path)
     char *end = path + length;
 
     if (rest[literal])
-        return strstr(path, (char[]){*rest, 0});
+        return strchr(path, *rest);
     return literal <= length ? end - literal : NULL;
 }
 

@@ -62,6 +62,7 @@ static void forget_earlier(struct traces *traces, const char *line)
 /* Adds a line of the report, and takes it in any case. False: out of memory. */
 static bool add_line(struct traces *traces, char *line)
 {
+    static const char marks[] = {FAILED_MARK, STREAM_MARK, BEGUN_MARK, ENDED_MARK, 0};
     char **paths;
 
     traces->any = true;
@@ -70,7 +71,7 @@ static bool add_line(struct traces *traces, char *line)
     traces->open += *line == BEGUN_MARK;
     traces->open -= *line == ENDED_MARK;
     forget_earlier(traces, line);
-    if (strchr((const char[]){FAILED_MARK, STREAM_MARK, BEGUN_MARK, ENDED_MARK, 0}, *line) ||
+    if (strchr(marks, *line) ||
         (access(line, F_OK) != 0 && errno == ENOENT)) { /* no instance: the trace is gone */
         free(line);
         return true;
