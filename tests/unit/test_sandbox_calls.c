@@ -358,7 +358,7 @@ static int listeners_accept(const void *unused)
     return enter_with(false, false, true) ? come("sockets that listen", of_listeners, COUNT(of_listeners)) : NOT_HERE;
 }
 
-static int call_once(const void *call)
+static int one_call(const void *call)
 {
     return enter(true) ? attempt(*(const int *)call, (const uint64_t[4]){0}) : NOT_HERE;
 }
@@ -442,7 +442,7 @@ UNIT_TEST(what_has_no_innocent_reason_ends_the_process)
             leave_out(fatal[i]);
             continue;
         }
-        status = in_child(call_once, &call);
+        status = in_child(one_call, &call);
         if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
             UNIT_FAIL("%s ended with %d", fatal[i], status);
     }
