@@ -71,8 +71,7 @@ static bool add_line(struct traces *traces, char *line)
     traces->open += *line == BEGUN_MARK;
     traces->open -= *line == ENDED_MARK;
     forget_earlier(traces, line);
-    if (strchr(marks, *line) ||
-        (access(line, F_OK) != 0 && errno == ENOENT)) { /* no instance: the trace is gone */
+    if (strchr(marks, *line) || (access(line, F_OK) != 0 && errno == ENOENT)) { /* no instance: the trace is gone */
         free(line);
         return true;
     }
