@@ -4,11 +4,15 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/file/folder.h"
+#include "base/file/new_file.h"
 #include "base/file/output.h"
 #include "base/version.h"
 #include "replayer/analysis/recorded_machine.h"
@@ -17,9 +21,11 @@
 #include "replayer/core/invalid_calls.h"
 #include "replayer/core/progress.h"
 #include "replayer/core/report.h"
+#include "replayer/core/result.h"
 #include "replayer/device/gpu_choice.h"
 #include "replayer/device/shader_validation.h"
 #include "replayer/device/validation.h"
+#include "replayer/memory/memory.h"
 #include "replayer/options.h"
 #include "replayer/play/check_trace.h"
 #include "replayer/play/measure.h"
@@ -36,6 +42,32 @@
 #include "trace/format/info.h"
 
 enum exit_code { EXIT_GOOD, EXIT_FAILED, EXIT_USAGE, EXIT_NO_TRACE, EXIT_INCOMPLETE, EXIT_UNSUPPORTED, EXIT_TOO_LATE };
+
+/* For --report: what is gathered while the replay is there. */
+struct outcome {
+    struct replay_result result;
+    uint8_t uuid[16];
+    char object[40];
+    char *gpu;
+    uint64_t began_ms;
+    bool by_checks; /* the exit status is that of --verify */
+    bool stuck;     /* the driver may still be executing work: do not unload it */
+};
+
+/* The first message of an error, by any thread. */
+static struct {
+    atomic_bool taken;
+    char text[2048];
+} first_error;
+
+static const struct lap_log terminal = {.fd = STDERR_FILENO, .level = LAP_LOG_DEBUG, .prefix = "lapilli-replay: "};
+
+static void write_and_note(enum lap_log_level level, const char *message)
+{
+    lap_log(&terminal, level, "%s", message);
+    if (level == LAP_LOG_ERROR && !atomic_exchange(&first_error.taken, true))
+        snprintf(first_error.text, sizeof first_error.text, "%s", message);
+}
 
 static int say(const struct lap_log *log, int code)
 {
@@ -120,7 +152,7 @@ static void report_pictures(const struct replay *r, const struct lap_log *log)
     }
 }
 
-static int play(struct replay *r, const struct lap_log *log)
+static int play(struct replay *r, const struct lap_log *log, struct outcome *outcome)
 {
     const struct lap_reader_summary *summary = lap_reader_summary(r->reader);
     enum lap_status status = replay_run(r);
@@ -159,15 +191,17 @@ static int play(struct replay *r, const struct lap_log *log)
     }
     if (r->options.verify) {
         int checks = report_checks(r, log, code == EXIT_GOOD);
-        if (checks != EXIT_GOOD && (code == EXIT_GOOD || code == EXIT_INCOMPLETE))
+        if (checks != EXIT_GOOD && (code == EXIT_GOOD || code == EXIT_INCOMPLETE)) {
             code = checks;
+            outcome->by_checks = true;
+        }
     }
     return code;
 }
 
 /* --wait. */
 static int wait_and_play(struct replay *r, struct replay_options *options, struct replay_request *request,
-                         const struct lap_log *log)
+                         const struct lap_log *log, struct outcome *outcome)
 {
     enum lap_status status = replay_wait(r);
 
@@ -181,7 +215,7 @@ static int wait_and_play(struct replay *r, struct replay_options *options, struc
         status = replay_wait_end(r, options);
     switch (status) {
     case LAP_OK:
-        return play(r, log);
+        return play(r, log, outcome);
     case LAP_AGAIN:
         return say(log, EXIT_TOO_LATE);
     case LAP_ERROR_ARGUMENT:
@@ -260,7 +294,7 @@ static enum lap_status make_ready(struct ready *ready, struct replay_options *op
 static enum lap_status make_folders(const struct replay_options *options)
 {
     enum lap_status status = LAP_OK;
-    if (options->screenshots.count && options->screenshot_dir)
+    if ((options->screenshots.count || options->screenshot_of_last) && options->screenshot_dir)
         status = lap_folder_make(options->screenshot_dir);
     if (status == LAP_OK && options->mismatch_dir)
         status = lap_folder_make(options->mismatch_dir);
@@ -280,14 +314,26 @@ static int say_in_file(const struct lap_log *log, const struct replay_options *o
     return code;
 }
 
-static enum lap_status open_measure_file(struct replay_options *options)
+static enum lap_status opened(const char *file, int fd)
 {
+    return fd >= 0 ? LAP_OK
+                   : lap_fail(LAP_ERROR_IO, "%s can't be written: %s", file,
+                              errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+}
+
+static enum lap_status open_files(struct replay_options *options)
+{
+    if (options->hashes_file) {
+        enum lap_status status;
+        options->hashes_fd = lap_new_file(options->hashes_file);
+        status = opened(options->hashes_file, options->hashes_fd);
+        if (status != LAP_OK)
+            return status;
+    }
     if (!options->measure_file)
         return LAP_OK;
     options->measure_fd = open(options->measure_file, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
-    return options->measure_fd >= 0 ? LAP_OK
-                                    : lap_fail(LAP_ERROR_IO, "%s can't be written: %s", options->measure_file,
-                                               errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+    return opened(options->measure_file, options->measure_fd);
 }
 
 /* --check: reports what a replay would do, without playing the trace. */
@@ -326,21 +372,191 @@ static int check(struct replay_options *options, struct lap_log *log)
     return code;
 }
 
-int main(int argc, char **argv)
+/* ---- --report ---- */
+
+static void gather(struct replay *r, struct outcome *outcome)
 {
-    struct lap_log log = {.fd = STDERR_FILENO, .level = LAP_LOG_INFO, .prefix = "lapilli-replay: "};
-    struct replay_options options;
+    const struct replay_check_summary found = replay_check_summary(r);
+    struct replay_result *result = &outcome->result;
+
+    outcome->gpu = r->summary.gpu_json;
+    r->summary.gpu_json = NULL;
+    result->gpu = outcome->gpu;
+    result->frames = r->summary.frames;
+    result->peak_bytes = r->summary.peak_bytes;
+    for (const struct replay_device *dev = r->devices; dev; dev = dev->next)
+        if (replay_memory_peak_bytes(dev) > result->peak_bytes)
+            result->peak_bytes = replay_memory_peak_bytes(dev);
+    if (r->reader && !r->program) {
+        memcpy(outcome->uuid, lap_reader_summary(r->reader)->uuid, sizeof outcome->uuid);
+        result->uuid = outcome->uuid;
+    }
+    if (!r->options.verify || !r->check)
+        return;
+    memcpy(outcome->object, found.first_object, sizeof outcome->object);
+    result->has_verify = true;
+    result->verify = (struct replay_result_verify){.checks = found.checks,
+                                                   .within = found.within,
+                                                   .different = found.different,
+                                                   .left_out = found.skipped + found.ignored,
+                                                   .kind = found.first_kind,
+                                                   .object = outcome->object,
+                                                   .frame = found.first_frame,
+                                                   .packet = found.first_packet};
+}
+
+static const char *outcome_name(const struct outcome *outcome, int code)
+{
+    const struct replay_result *result = &outcome->result;
+
+    switch (code) {
+    case EXIT_GOOD:
+        return !result->has_verify ? "played" : result->verify.within ? "within" : "same";
+    case EXIT_NO_TRACE:
+        return "unreadable";
+    case EXIT_INCOMPLETE:
+        return "incomplete";
+    case EXIT_UNSUPPORTED:
+        return "unsupported";
+    default:
+        if (!outcome->by_checks)
+            return "failed";
+        return result->verify.different ? "different" : "nothing_to_verify";
+    }
+}
+
+static int write_report(const struct replay_options *options, const struct lap_log *log, struct outcome *outcome,
+                        int code)
+{
+    struct replay_result *result = &outcome->result;
+    struct rusage usage = {0};
+
+    if (options->report_fd < 0)
+        return code;
+    (void)getrusage(RUSAGE_SELF, &usage);
+    result->code = code;
+    result->outcome = outcome_name(outcome, code);
+    result->error = code == EXIT_GOOD ? NULL : first_error.text;
+    result->host_peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
+    result->wall_ms = (double)(replay_now_ms() - outcome->began_ms);
+    if (replay_result_write(options->report_fd, options->report_file, result) == LAP_OK)
+        return code;
+    return code == EXIT_GOOD ? say(log, EXIT_FAILED) : say(log, code);
+}
+
+/* ---- a replay ---- */
+
+static int run(struct replay_options *options, const struct lap_log *log, struct outcome *outcome)
+{
     static struct replay_receive receive;
     struct replay_ignore_list ignored = {0};
     struct replay_reading reading = {.fd = -1};
     struct picture_list pictures = {.at = NULL};
     struct replay_request request = {.text = NULL};
-    enum replay_action action;
-    struct replay replay = {.log = &log};
+    struct replay replay = {.log = log};
     struct ready ready;
-    enum lap_status status = replay_options_parse(argc, argv, &options, &action);
-    bool began, finishes;
+    enum lap_status status;
+    bool began;
     int code;
+
+    if (options->validate_shaders && !replay_spirv_tools) {
+        lap_log(log, LAP_LOG_ERROR, "--validate-shaders: this lapilli-replay was built without SPIRV-Tools");
+        return EXIT_USAGE;
+    }
+    if (options->progress_fd)
+        (void)signal(SIGPIPE, SIG_IGN);
+    options->judge = options->validate_shaders ? replay_spirv_tools : NULL;
+    if (make_folders(options) != LAP_OK || (options->listen && replay_receive_prepare(&receive, options) != LAP_OK))
+        return say(log, EXIT_USAGE);
+    if (options->ignored_file) {
+        if (replay_ignore_list_load(options->ignored_file, &ignored) != LAP_OK)
+            return say(log, EXIT_USAGE);
+        options->ignored = &ignored;
+    }
+    if (options->read_list) {
+        status = replay_reading_open(options->read_list, options->read_to, &reading);
+        if (status != LAP_OK)
+            return say(log, status == LAP_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED);
+        options->reading = &reading;
+    }
+    options->pictures.list = &pictures;
+    if (options->pictures.list_file && (status = replay_pictures_read_list(&options->pictures)) != LAP_OK) {
+        picture_list_finish(&pictures);
+        return say(log, status == LAP_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED);
+    }
+    if (open_files(options) != LAP_OK)
+        return say(log, EXIT_FAILED);
+    if (options->listen) {
+        status = replay_receive_run(&receive, options, log);
+        if (status != LAP_OK)
+            return say_in_file(log, options, status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED : EXIT_FAILED);
+    }
+    if (make_validation(options) != LAP_OK)
+        return say(log, EXIT_FAILED);
+    if (make_ready(&ready, options) != LAP_OK)
+        return say_in_file(log, options, EXIT_UNSUPPORTED);
+    replay_crash_watch(&replay.at);
+    status = replay_open(&replay, options, log);
+    began = status == LAP_OK;
+    if (began)
+        replay_watchdog_begin(&replay);
+    if (status == LAP_OK && options->sandboxed && options->sandboxed->lack[0])
+        lap_log(log, LAP_LOG_WARNING, "the sandbox is %s: %s", lap_sandbox_state_name(options->sandboxed->state),
+                options->sandboxed->lack);
+    if (status == LAP_OK)
+        code = options->wait ? wait_and_play(&replay, options, &request, log, outcome) : play(&replay, log, outcome);
+    else
+        code = say_in_file(log, options,
+                           status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED
+                           : status == LAP_ERROR_ARGUMENT  ? EXIT_USAGE
+                           : status == LAP_ERROR_MEMORY    ? EXIT_FAILED
+                                                           : EXIT_NO_TRACE);
+#ifndef LAP_COVERAGE_FOLDER /* whose counts are written at exit */
+    /* The pictures are there, and somebody waits: no object is destroyed first. */
+    if (request.count && (code == EXIT_GOOD || code == EXIT_INCOMPLETE) && !options->validation)
+        _exit(end_output(log, code));
+#endif
+    gather(&replay, outcome);
+    outcome->stuck = !replay_close(&replay);
+    if (began)
+        code = end_validation(options, log, code);
+    code = end_output(log, code);
+    if (outcome->stuck)
+        return code;
+    replay_displays_disconnect(&ready.displays);
+    replay_validation_destroy(options->validation);
+    replay_ignore_list_finish(&ignored);
+    replay_reading_close(&reading);
+    picture_list_finish(&pictures);
+    replay_request_finish(&request);
+    return code;
+}
+
+static int run_and_report(struct replay_options *options, struct lap_log *log)
+{
+    struct outcome outcome = {.began_ms = replay_now_ms()};
+    int code;
+
+    if (options->report_file) {
+        options->report_fd = lap_new_file(options->report_file);
+        if (opened(options->report_file, options->report_fd) != LAP_OK)
+            return say(log, EXIT_FAILED);
+        log->write = write_and_note;
+    }
+    code = write_report(options, log, &outcome, run(options, log, &outcome));
+    if (outcome.stuck)
+        _exit(code);
+    free(outcome.gpu); /* no hooks of cJSON */
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct lap_log log = {.fd = STDERR_FILENO, .level = LAP_LOG_INFO, .prefix = terminal.prefix};
+    struct replay_options options;
+    enum replay_action action;
+    enum lap_status status = replay_options_parse(argc, argv, &options, &action);
+    int code = EXIT_GOOD;
 
     if (status != LAP_OK)
         return say(&log, EXIT_USAGE);
@@ -367,83 +583,8 @@ int main(int argc, char **argv)
     case REPLAY_ACTION_CHECK:
         return check(&options, &log);
     case REPLAY_ACTION_PLAY:
-        break;
+        code = run_and_report(&options, &log);
     }
-    if (options.validate_shaders && !replay_spirv_tools) {
-        lap_log(&log, LAP_LOG_ERROR, "--validate-shaders: this lapilli-replay was built without SPIRV-Tools");
-        replay_options_finish(&options);
-        return EXIT_USAGE;
-    }
-    if (options.progress_fd)
-        (void)signal(SIGPIPE, SIG_IGN);
-    options.judge = options.validate_shaders ? replay_spirv_tools : NULL;
-    if (make_folders(&options) != LAP_OK || (options.listen && replay_receive_prepare(&receive, &options) != LAP_OK)) {
-        replay_options_finish(&options);
-        return say(&log, EXIT_USAGE);
-    }
-    if (options.ignored_file) {
-        if (replay_ignore_list_load(options.ignored_file, &ignored) != LAP_OK) {
-            replay_options_finish(&options);
-            return say(&log, EXIT_USAGE);
-        }
-        options.ignored = &ignored;
-    }
-    if (options.read_list) {
-        status = replay_reading_open(options.read_list, options.read_to, &reading);
-        if (status != LAP_OK)
-            return say(&log, status == LAP_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED);
-        options.reading = &reading;
-    }
-    options.pictures.list = &pictures;
-    if (options.pictures.list_file && (status = replay_pictures_read_list(&options.pictures)) != LAP_OK) {
-        picture_list_finish(&pictures);
-        replay_options_finish(&options);
-        return say(&log, status == LAP_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED);
-    }
-    if (open_measure_file(&options) != LAP_OK)
-        return say(&log, EXIT_FAILED);
-    if (options.listen) {
-        status = replay_receive_run(&receive, &options, &log);
-        if (status != LAP_OK)
-            return say_in_file(&log, &options, status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED : EXIT_FAILED);
-    }
-    if (make_validation(&options) != LAP_OK)
-        return say(&log, EXIT_FAILED);
-    if (make_ready(&ready, &options) != LAP_OK)
-        return say_in_file(&log, &options, EXIT_UNSUPPORTED);
-    replay_crash_watch(&replay.at);
-    status = replay_open(&replay, &options, &log);
-    began = status == LAP_OK;
-    if (began)
-        replay_watchdog_begin(&replay);
-    if (status == LAP_OK && options.sandboxed && options.sandboxed->lack[0])
-        lap_log(&log, LAP_LOG_WARNING, "the sandbox is %s: %s", lap_sandbox_state_name(options.sandboxed->state),
-                options.sandboxed->lack);
-    if (status == LAP_OK)
-        code = options.wait ? wait_and_play(&replay, &options, &request, &log) : play(&replay, &log);
-    else
-        code = say_in_file(&log, &options,
-                           status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED
-                           : status == LAP_ERROR_ARGUMENT  ? EXIT_USAGE
-                           : status == LAP_ERROR_MEMORY    ? EXIT_FAILED
-                                                           : EXIT_NO_TRACE);
-#ifndef LAP_COVERAGE_FOLDER /* whose counts are written at exit */
-    /* The pictures are there, and somebody waits: no object is destroyed first. */
-    if (request.count && (code == EXIT_GOOD || code == EXIT_INCOMPLETE) && !options.validation)
-        _exit(end_output(&log, code));
-#endif
-    finishes = replay_close(&replay);
-    if (began)
-        code = end_validation(&options, &log, code);
-    code = end_output(&log, code);
-    if (!finishes)
-        _exit(code); /* the driver may still be executing work: do not unload it */
-    replay_displays_disconnect(&ready.displays);
-    replay_validation_destroy(options.validation);
-    replay_ignore_list_finish(&ignored);
-    replay_reading_close(&reading);
-    picture_list_finish(&pictures);
     replay_options_finish(&options);
-    replay_request_finish(&request);
     return code;
 }

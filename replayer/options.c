@@ -220,8 +220,8 @@ static enum lap_status check_pictures(const struct replay_options *options, enum
         return lap_fail(LAP_ERROR_ARGUMENT, "--pictures wants --after, or else --picture-list");
     if (pictures->raw && !pictures->also_png && (pictures->how.has_range || pictures->how.channels))
         return lap_fail(LAP_ERROR_ARGUMENT, "--raw writes all bytes as they are: without --range and --channels");
-    if (options->listen || options->verify || options->blackhole || options->measure || options->read_list ||
-        options->list_objects || action == REPLAY_ACTION_CHECK)
+    if (options->listen || options->verify || options->hashes_file || options->blackhole || options->measure ||
+        options->read_list || options->list_objects || action == REPLAY_ACTION_CHECK)
         return lap_fail(LAP_ERROR_ARGUMENT, "--pictures is for a replay of a file, alone");
     if (options->json && options->validate)
         return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --pictures or for --validate, not for both");
@@ -235,7 +235,17 @@ static enum lap_status store_number(const struct row *row, const char *value, st
 
 static enum lap_status take_screenshots(const struct row *row, const char *value, struct replay_options *out)
 {
-    enum lap_status status = lap_frames_parse(value, &out->screenshots);
+    static const char last[] = "last";
+    const size_t length = strlen(value), word = sizeof last - 1;
+    enum lap_status status = LAP_OK;
+    char *rest;
+
+    out->screenshot_of_last = length >= word && strcmp(value + length - word, last) == 0;
+    if (out->screenshot_of_last && length == word)
+        return LAP_OK;
+    rest = strndup(value, out->screenshot_of_last && value[length - word - 1] == ',' ? length - word - 1 : length);
+    status = rest ? lap_frames_parse(rest, &out->screenshots) : lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    free(rest);
     return status == LAP_OK ? status : lap_fail_context(status, "%s", row->name);
 }
 
@@ -349,7 +359,11 @@ static const struct row rows[] = {
      .take = store_text, MEMBER(ignored_file)},
     {"--dump-checks", "DIR", "with --verify: write all compared bytes: checks.bin with its index checks.ndjson",
      .take = store_text, MEMBER(dump_dir)},
-    {"--screenshot", "FRAMES", "write presented images as PNG: 1,50-60 (frames count from 1)",
+    {"--hashes", "FILE", "write a hash of each check, to compare with another replay: lines of JSON (docs/json.md)",
+     .take = store_text, MEMBER(hashes_file)},
+    {"--report", "FILE", "write what came of the replay as one JSON object, whatever happened (docs/json.md)",
+     .take = store_text, MEMBER(report_file)},
+    {"--screenshot", "FRAMES", "write presented images as PNG: 1,50-60,last (frames count from 1)",
      .take = take_screenshots},
     {"--screenshot-dir", "DIR", "where screenshots go; created if missing (default: the current folder)",
      .take = store_text, MEMBER(screenshot_dir)},
@@ -579,8 +593,12 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
 {
     bool only_files = false;
 
-    *out = (struct replay_options){
-        .present = REPLAY_PRESENT_AUTO, .screenshot_dir = ".", .measure_fd = -1, .ahead_bytes = DEFAULT_AHEAD_BYTES};
+    *out = (struct replay_options){.present = REPLAY_PRESENT_AUTO,
+                                   .screenshot_dir = ".",
+                                   .measure_fd = -1,
+                                   .hashes_fd = -1,
+                                   .report_fd = -1,
+                                   .ahead_bytes = DEFAULT_AHEAD_BYTES};
     *out_action = REPLAY_ACTION_PLAY;
     for (int i = 1; i < argc; i++) {
         if (!only_files && strcmp(argv[i], "--") == 0) {
@@ -599,7 +617,8 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
         out->present = REPLAY_PRESENT_WINDOW;
     if (out->window_system && out->present != REPLAY_PRESENT_WINDOW)
         return lap_fail(LAP_ERROR_ARGUMENT, "--window-system is for --present window");
-    if (out->blackhole && (out->verify || out->screenshots.count || out->present == REPLAY_PRESENT_WINDOW))
+    if (out->blackhole && (out->verify || out->hashes_file || out->screenshots.count || out->screenshot_of_last ||
+                           out->present == REPLAY_PRESENT_WINDOW))
         return lap_fail(LAP_ERROR_ARGUMENT,
                         "with --blackhole nothing is drawn that could be compared, shown or written");
     if (out->blackhole && out->present == REPLAY_PRESENT_AUTO)
@@ -616,6 +635,10 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
         return lap_fail(LAP_ERROR_ARGUMENT, "--tolerance is for --verify");
     if (out->ignored_file && !out->verify)
         return lap_fail(LAP_ERROR_ARGUMENT, "--ignore-checks is for --verify");
+    if (*out_action != REPLAY_ACTION_PLAY && (out->hashes_file || out->report_file))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--hashes and --report are for a replay");
+    if (out->wait && out->report_file)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--report is for a replay that does not wait");
     if (out->dump_dir && !out->verify)
         return lap_fail(LAP_ERROR_ARGUMENT, "--dump-checks is for --verify");
     if (!out->read_list != !out->read_to || (out->read_list && !out->stop_at))

@@ -66,7 +66,7 @@ enum lap_status replay_sandbox_enter(struct replay_options *options, struct lap_
     options->sandboxed = sandbox;
     if (options->sandbox == LAP_SANDBOX_WISH_OFF)
         return LAP_OK;
-    if (options->screenshots.count)
+    if (options->screenshots.count || options->screenshot_of_last)
         folders[wanted.folder_count++] = options->screenshot_dir;
     if (options->mismatch_dir)
         folders[wanted.folder_count++] = options->mismatch_dir;

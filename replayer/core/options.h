@@ -61,12 +61,15 @@ struct replay_options {
     const struct replay_window_system *window_system; /* NULL: the first that answers */
     const char *gpu;                                  /* an index, a part of a name, a UUID, or NULL */
     struct lap_frames screenshots;
+    bool screenshot_of_last;    /* the last frame that is played, too */
     const char *screenshot_dir; /* "." by default */
     const char *mismatch_dir;   /* with verify: the first differing image goes there as PNG; NULL: nowhere */
     bool has_tolerance;
     uint32_t tolerance;                 /* with has_tolerance: steps of the format (vulkan/texel/texel_steps.h) */
     const char *ignored_file;           /* of checks to leave out; NULL: none */
     struct replay_ignore_list *ignored; /* its contents; NULL: nothing */
+    const char *hashes_file;            /* the hashes of checks go there (check_dump.h); NULL: nowhere */
+    const char *report_file;            /* what came of the replay goes there (result.h); NULL: nowhere */
     const char *dump_dir;               /* with verify: all checked bytes go there (check_dump.h); NULL: nowhere */
     uint64_t last_frame;                /* stop after this frame; 0: all */
     uint64_t stop_at;                   /* stop behind the packet with this ticket; 0: at none */
@@ -90,7 +93,7 @@ struct replay_options {
     enum lap_sandbox_wish sandbox;
     /* Opened before the trace: sandbox.h. */
     int progress_fd;                        /* progress.h; 0: none */
-    int measure_fd;                         /* of measure_file */
+    int measure_fd, hashes_fd, report_fd;   /* of those files */
     const struct replay_displays *displays; /* window_system.h; NULL: none answers */
     const struct lap_sandbox *sandboxed;    /* base/process/sandbox.h; NULL: not requested */
 };

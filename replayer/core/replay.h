@@ -94,9 +94,11 @@ struct replay_summary {
     bool warned_signalled;                      /* the warning of a second signal was given */
     bool gave_up_waiting;                       /* a recorded wait can't end on the replay device */
     char gpu[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE]; /* the one that was named last */
-    uint64_t skipped_structs;                   /* pNext structures that this build does not know */
-    uint64_t invalid_count;                     /* calls that were left out or made in part: invalid_calls.h */
-    uint64_t *invalid;                          /* [command]: the same by command; NULL: none, or no memory */
+    char *gpu_json;           /* the one that was chosen last, as --list-gpus has it; NULL: none, or no memory */
+    uint64_t peak_bytes;      /* of a device's memory, the most; of those that were destroyed */
+    uint64_t skipped_structs; /* pNext structures that this build does not know */
+    uint64_t invalid_count;   /* calls that were left out or made in part: invalid_calls.h */
+    uint64_t *invalid;        /* [command]: the same by command; NULL: none, or no memory */
 };
 
 /* The reader, its position, the live objects, and the modules, each behind its own type. */

@@ -219,6 +219,64 @@ static enum lap_status enumerate(const struct gen_instance_dispatch *vk, VkInsta
     return LAP_OK;
 }
 
+static const char *type_name(VkPhysicalDeviceType type)
+{
+    static const char *const names[] = {"other", "cpu", "virtual", "integrated", "discrete"};
+    return names[type_rank(type)];
+}
+
+static void write_version(uint32_t version, char out[VERSION_BYTES])
+{
+    snprintf(out, VERSION_BYTES, "%u.%u.%u", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
+             VK_API_VERSION_PATCH(version));
+}
+
+/* "" where the device does not say, which Vulkan 1.2 made a duty. */
+static void name_driver(const struct gen_instance_dispatch *vk, VkPhysicalDevice device, const struct replay_gpu *gpu,
+                        char out[DRIVER_BYTES])
+{
+    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                              .pNext = &driver};
+
+    if (gpu->api_version >= VK_API_VERSION_1_2 && vk->GetPhysicalDeviceProperties2)
+        vk->GetPhysicalDeviceProperties2(device, &properties);
+    snprintf(out, DRIVER_BYTES, "%s%s%s", driver.driverName, driver.driverName[0] && driver.driverInfo[0] ? " " : "",
+             driver.driverInfo);
+}
+
+static bool add_text(cJSON *object, const char *name, const char *text)
+{
+    return text[0] ? cJSON_AddStringToObject(object, name, text) != NULL : cJSON_AddNullToObject(object, name) != NULL;
+}
+
+static bool fill_gpu(cJSON *object, uint32_t number, const struct replay_gpu *gpu, const char *driver)
+{
+    char version[VERSION_BYTES], uuid[UUID_BYTES];
+
+    write_version(gpu->api_version, version);
+    write_uuid(gpu->device_uuid, uuid);
+    return cJSON_AddNumberToObject(object, "number", number) && cJSON_AddStringToObject(object, "name", gpu->name) &&
+           cJSON_AddStringToObject(object, "kind", type_name(gpu->type)) &&
+           cJSON_AddStringToObject(object, "api_version", version) && add_text(object, "driver", driver) &&
+           add_text(object, "uuid", strspn(uuid, "0") == UUID_BYTES - 1 ? "" : uuid);
+}
+
+/* For --report. */
+static void note_chosen(struct replay *r, const struct gen_instance_dispatch *vk, VkPhysicalDevice live,
+                        uint32_t number, const struct replay_gpu *gpu)
+{
+    cJSON *object = r->options.report_file ? cJSON_CreateObject() : NULL;
+    char driver[DRIVER_BYTES];
+
+    if (!object)
+        return;
+    name_driver(vk, live, gpu, driver);
+    free(r->summary.gpu_json);
+    r->summary.gpu_json = fill_gpu(object, number, gpu, driver) ? cJSON_PrintUnformatted(object) : NULL;
+    cJSON_Delete(object);
+}
+
 enum lap_status replay_gpu_choose(struct replay *r, struct replay_instance *instance, const char *recorded_name)
 {
     VkPhysicalDevice live[MAX_GPUS];
@@ -237,6 +295,7 @@ enum lap_status replay_gpu_choose(struct replay *r, struct replay_instance *inst
     instance->gpu = live[chosen];
     instance->vk.GetPhysicalDeviceProperties(instance->gpu, &instance->properties);
     instance->vk.GetPhysicalDeviceMemoryProperties(instance->gpu, &instance->memory);
+    note_chosen(r, &instance->vk, instance->gpu, chosen, &gpus[chosen]);
     /* All physical devices of the trace's instance map to this one. */
     for (uint64_t i = 1; i < r->objects.tables[GEN_HANDLE_VkPhysicalDevice].live.count; i++) {
         struct replay_object *object = replay_object_get(r, GEN_HANDLE_VkPhysicalDevice, i);
@@ -271,62 +330,18 @@ bool replay_gpu_is_recorded(struct replay *r, const struct replay_instance *inst
            is_same_uuid(ids.deviceUUID, recorded.device_uuid) && is_same_uuid(ids.driverUUID, recorded.driver_uuid);
 }
 
-static const char *type_name(VkPhysicalDeviceType type)
-{
-    static const char *const names[] = {"other", "cpu", "virtual", "integrated", "discrete"};
-    return names[type_rank(type)];
-}
-
-static void write_version(uint32_t version, char out[VERSION_BYTES])
-{
-    snprintf(out, VERSION_BYTES, "%u.%u.%u", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
-             VK_API_VERSION_PATCH(version));
-}
-
-/* "" where the device does not say, which Vulkan 1.2 made a duty. */
-static void name_driver(const struct gen_instance_dispatch *vk, VkPhysicalDevice device, const struct replay_gpu *gpu,
-                        char out[DRIVER_BYTES])
-{
-    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
-    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                              .pNext = &driver};
-
-    if (gpu->api_version >= VK_API_VERSION_1_2 && vk->GetPhysicalDeviceProperties2)
-        vk->GetPhysicalDeviceProperties2(device, &properties);
-    snprintf(out, DRIVER_BYTES, "%s%s%s", driver.driverName, driver.driverName[0] && driver.driverInfo[0] ? " " : "",
-             driver.driverInfo);
-}
-
-static bool add_text(cJSON *object, const char *name, const char *text)
-{
-    return text[0] ? cJSON_AddStringToObject(object, name, text) != NULL : cJSON_AddNullToObject(object, name) != NULL;
-}
-
-static bool add_gpu(cJSON *list, uint32_t number, const struct replay_gpu *gpu, const char *driver)
-{
-    cJSON *object = list ? cJSON_CreateObject() : NULL;
-    char version[VERSION_BYTES], uuid[UUID_BYTES];
-
-    write_version(gpu->api_version, version);
-    write_uuid(gpu->device_uuid, uuid);
-    return object && cJSON_AddItemToArray(list, object) && cJSON_AddNumberToObject(object, "number", number) &&
-           cJSON_AddStringToObject(object, "name", gpu->name) &&
-           cJSON_AddStringToObject(object, "kind", type_name(gpu->type)) &&
-           cJSON_AddStringToObject(object, "api_version", version) && add_text(object, "driver", driver) &&
-           add_text(object, "uuid", strspn(uuid, "0") == UUID_BYTES - 1 ? "" : uuid);
-}
-
 static enum lap_status print_json(const struct gen_instance_dispatch *vk, const VkPhysicalDevice *live,
                                   const struct replay_gpu *gpus, uint32_t first, uint32_t count)
 {
-    cJSON *all = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(all, "gpus");
+    cJSON *all = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(all, "gpus"), *object;
     bool good = list != NULL;
     char *text;
 
     for (uint32_t i = first; i < count && good; i++) {
         char driver[DRIVER_BYTES];
         name_driver(vk, live[i], &gpus[i], driver);
-        good = add_gpu(list, i, &gpus[i], driver);
+        object = cJSON_CreateObject();
+        good = cJSON_AddItemToArray(list, object) && fill_gpu(object, i, &gpus[i], driver);
     }
     text = good ? cJSON_PrintUnformatted(all) : NULL;
     if (text)

@@ -152,6 +152,16 @@ struct replay_memory_stats replay_memory_stats(const struct replay_device *dev)
     return stats;
 }
 
+uint64_t replay_memory_peak_bytes(const struct replay_device *dev)
+{
+    struct replay_memory_stats stats;
+
+    if (!dev->memory.planner)
+        return 0;
+    stats = replay_memory_stats(dev);
+    return stats.peak.allocated_bytes + stats.own_bytes;
+}
+
 /* ---- requirements ---- */
 
 static void take_dedicated(const VkMemoryDedicatedRequirements *dedicated, struct replay_memory_needs *needs)

@@ -121,6 +121,8 @@ struct replay_memory_stats {
         worst_fragmentation; /* 1 - largest free range / all free ranges, of all blocks; 0: nothing is free */
 };
 struct replay_memory_stats replay_memory_stats(const struct replay_device *dev);
+/* The device's memory when it had most, with the replay's own. */
+uint64_t replay_memory_peak_bytes(const struct replay_device *dev);
 /* Call it when work goes to the device: memory that is allocated now is in use. */
 void replay_memory_in_use(struct replay_device *dev);
 

@@ -255,6 +255,8 @@ void replay_device_destroy(struct replay *r, struct replay_device *dev)
     replay_shown_destroy(dev);
     free(dev->sync.handed);
     replay_measure_device(r, dev);
+    if (replay_memory_peak_bytes(dev) > r->summary.peak_bytes)
+        r->summary.peak_bytes = replay_memory_peak_bytes(dev);
     replay_address_finish(r, dev);
     replay_format_converter_destroy(dev);
     replay_acceleration_finish(dev);

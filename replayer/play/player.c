@@ -216,7 +216,7 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
         status = replay_parallel_create(r, options->validation ? 1 : replay_parallel_threads(r, options->threads));
     if (status == LAP_OK)
         status = find_commands(r);
-    return status == LAP_OK && options->verify ? replay_check_create(r) : status;
+    return status == LAP_OK ? replay_check_create(r) : status;
 }
 
 bool replay_close(struct replay *r)
@@ -240,6 +240,7 @@ bool replay_close(struct replay *r)
     replay_measure_destroy(r);
     replay_format_destroy(r);
     free(r->summary.invalid);
+    free(r->summary.gpu_json);
     lap_arena_finish(&r->arena);
     if (r->dictionary)
         lap_dictionary_release(r->dictionary);

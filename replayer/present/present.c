@@ -64,7 +64,7 @@ static enum lap_status take_pixels(struct replay *r, struct present *present, st
 
     if (present->stuck)
         return replay_fail(r, "a present waits for an event that the host sets later: the image can't be compared or "
-                              "written as a picture (without --verify and --screenshot it is played)");
+                              "written as a picture (without --verify, --hashes and --screenshot it is played)");
     status = lap_readback_image(replay_memory_readback(dev), &at, swapchain->images[image_index].live,
                                 swapchain->info.format, extent, replay_present_layout(r, swapchain), &pixels, &bytes,
                                 &submitted);
@@ -115,11 +115,22 @@ static enum lap_status show(struct replay *r, struct present *present, struct re
     return other && status == LAP_OK ? replay_presented_owner_back(r, dev, image->presented_owner) : status;
 }
 
+/* Whether it is the last frame that a replay to its end plays. */
+static bool is_last_frame(const struct replay *r)
+{
+    uint64_t last = lap_reader_summary(r->reader)->frames;
+
+    if (r->options.last_frame && r->options.last_frame < last)
+        last = r->options.last_frame;
+    return r->summary.last_frame == last;
+}
+
 static enum lap_status present_one(struct replay *r, struct present *present, VkSwapchainKHR handle, uint32_t number,
                                    uint32_t image_index)
 {
     struct replay_swapchain *swapchain = replay_swapchain_of(r, handle);
-    bool screenshot = lap_frames_have(&r->options.screenshots, r->summary.last_frame);
+    bool screenshot = lap_frames_have(&r->options.screenshots, r->summary.last_frame) ||
+                      (r->options.screenshot_of_last && is_last_frame(r));
     enum lap_status status = LAP_OK;
 
     if (!swapchain)

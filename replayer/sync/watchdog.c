@@ -12,6 +12,7 @@
 
 #include "base/exit_code.h"
 #include "gen_ids.h"
+#include "replayer/core/result.h"
 #include "replayer/sync/wait.h"
 
 struct replay_watchdog {
@@ -53,6 +54,8 @@ static _Noreturn void end_process(struct replay *r)
 {
     (void)replay_wait_too_long(r, "a call of the driver");
     lap_log(r->log, LAP_LOG_ERROR, "%s", lap_error_message());
+    if (r->options.report_fd >= 0)
+        replay_result_write_failed(r->options.report_fd, LAP_TOOL_FAILED, lap_error_message());
     if (ftrylockfile(stdout) == 0)
         (void)fflush(stdout);
     _exit(LAP_TOOL_FAILED);

@@ -36,7 +36,8 @@ struct replay_check {
     struct replay_check_summary summary;
     struct expected *expected;
     size_t count, capacity;
-    struct replay_check_dump *dump; /* NULL: no --dump-checks */
+    struct replay_check_dump *dump; /* NULL: neither --dump-checks nor --hashes */
+    bool all_presents;              /* for --hashes: the recording has no checks */
     bool warned_rounded, warned_skipped;
     struct replay_check_bytes *bytes;
     uint8_t *results; /* for a replay program: those since the last request, and whether there was one */
@@ -46,13 +47,19 @@ struct replay_check {
 
 enum lap_status replay_check_create(struct replay *r)
 {
-    if (!r->options.verify)
+    const char *info = r->reader ? lap_reader_summary(r->reader)->info : "{}";
+    const bool hashes = r->options.hashes_file;
+
+    if (!r->options.verify && !hashes)
         return LAP_OK;
     r->check = calloc(1, sizeof *r->check);
     if (!r->check)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    r->options.reads_all_images |= r->reader && lap_info_flag(lap_reader_summary(r->reader)->info, "verify_all");
-    return r->options.dump_dir ? replay_check_dump_create(r->options.dump_dir, &r->check->dump) : LAP_OK;
+    r->options.reads_all_images |= lap_info_flag(info, "verify_all");
+    r->check->all_presents = hashes && !lap_info_flag(info, "verify");
+    if (!r->options.dump_dir && !hashes)
+        return LAP_OK;
+    return replay_check_dump_create(r->options.dump_dir, hashes ? r->options.hashes_fd : -1, &r->check->dump);
 }
 
 const uint8_t *replay_check_results(struct replay *r, size_t *out_count)
@@ -71,9 +78,9 @@ const uint8_t *replay_check_results(struct replay *r, size_t *out_count)
 
 enum result_kind { RESULT_PRESENTED, RESULT_BUFFER, RESULT_IMAGE };
 
-/* For replay_check_results. found, recorded: the halves of the hashes. */
-static enum lap_status note_result(struct replay *r, enum result_kind kind, uint64_t index, const uint64_t found[2],
-                                   const uint64_t recorded[2])
+/* For replay_check_results. */
+static enum lap_status note_result(struct replay *r, enum result_kind kind, uint64_t index,
+                                   const struct replay_check_hashes *hashes)
 {
     struct replay_check *check = r->check;
     uint8_t *p;
@@ -87,11 +94,11 @@ static enum lap_status note_result(struct replay *r, enum result_kind kind, uint
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     p = check->results + check->result_count++ * REPLAY_CHECK_RESULT_BYTES;
     lap_store_u32(p, kind);
-    lap_store_u32(p + 4, found[0] != recorded[0] || found[1] != recorded[1]);
+    lap_store_u32(p + 4, !replay_check_hashes_same(hashes));
     lap_store_u64(p + 8, index);
     for (unsigned i = 0; i < 2; i++) {
-        lap_store_u64(p + 16 + 8 * i, found[i]);
-        lap_store_u64(p + 32 + 8 * i, recorded[i]);
+        lap_store_u64(p + 16 + 8 * i, hashes->found[i]);
+        lap_store_u64(p + 32 + 8 * i, hashes->recorded[i]);
     }
     return LAP_OK;
 }
@@ -155,11 +162,18 @@ static void say_unseen(const struct replay *r)
 }
 
 /* Counts a difference; true for the first one, which is reported. */
-static bool count_difference(struct replay *r, uint64_t frame)
+static bool count_difference(struct replay *r, enum result_kind kind, uint64_t index, uint64_t frame)
 {
-    if (r->check->summary.different++)
+    static const char *const kinds[] = {"present", "buffer", "image"};
+    static const char *const types[] = {"VkSwapchainKHR", "VkBuffer", "VkImage"};
+    struct replay_check_summary *summary = &r->check->summary;
+
+    if (summary->different++)
         return false;
-    r->check->summary.first_frame = frame;
+    summary->first_frame = frame;
+    summary->first_packet = r->at.call_ticket;
+    summary->first_kind = kinds[kind];
+    snprintf(summary->first_object, sizeof summary->first_object, "%s:%" PRIu64, types[kind], index);
     say_unseen(r);
     return true;
 }
@@ -215,7 +229,7 @@ enum lap_status replay_lapilliCheckPresent(struct replay *r, struct replay_devic
 
 bool replay_check_wants_present(const struct replay *r, uint64_t swapchain_index, uint32_t image_index)
 {
-    return find_expected(r, swapchain_index, image_index) != NULL;
+    return (r->check && r->check->all_presents) || find_expected(r, swapchain_index, image_index);
 }
 
 static enum lap_status write_mismatch(struct replay *r, uint64_t frame, VkFormat format, VkExtent2D extent,
@@ -241,35 +255,42 @@ enum lap_status replay_check_present(struct replay *r, uint64_t swapchain_index,
                                      VkFormat format, VkExtent2D extent, const void *pixels, size_t bytes)
 {
     struct expected *e = find_expected(r, swapchain_index, image_index);
+    struct replay_check_hashes hashes = {.is_recorded = e != NULL};
+    const uint64_t *found = hashes.found;
     enum lap_status status;
-    uint64_t low, high;
     bool same;
 
-    if (!e)
-        return LAP_OK;
+    if (!e) {
+        if (!r->check || !r->check->all_presents || !pixels)
+            return LAP_OK;
+        lap_pixels_hash(pixels, bytes, &hashes.found[0], &hashes.found[1]);
+        return replay_check_dump_present(r, r->check->dump, swapchain_index, image_index, format, extent, pixels, bytes,
+                                         &hashes);
+    }
     e->done = true;
     if (!pixels || e->format != format || e->extent.width != extent.width || e->extent.height != extent.height) {
         r->check->summary.skipped++;
         return LAP_OK;
     }
     r->check->summary.checks++;
-    lap_pixels_hash(pixels, bytes, &low, &high);
-    same = low == e->low && high == e->high;
-    status = note_result(r, RESULT_PRESENTED, swapchain_index, (const uint64_t[]){low, high},
-                         (const uint64_t[]){e->low, e->high});
+    hashes.recorded[0] = e->low;
+    hashes.recorded[1] = e->high;
+    lap_pixels_hash(pixels, bytes, &hashes.found[0], &hashes.found[1]);
+    same = replay_check_hashes_same(&hashes);
+    status = note_result(r, RESULT_PRESENTED, swapchain_index, &hashes);
     if (status == LAP_OK)
         status = replay_check_dump_present(r, r->check->dump, swapchain_index, image_index, format, extent, pixels,
-                                           bytes, same);
+                                           bytes, &hashes);
     if (same)
         replay_check_bytes_forget(r->check->bytes, e->low, e->high);
     if (status != LAP_OK || same || is_within(r, e->low, e->high, format, VK_IMAGE_ASPECT_COLOR_BIT, pixels, bytes) ||
-        !count_difference(r, frame))
+        !count_difference(r, RESULT_PRESENTED, swapchain_index, frame))
         return status;
     lap_log(r->log, LAP_LOG_ERROR,
             "frame %" PRIu64 ", %s (packet %" PRIu64 "): image %u of VkSwapchainKHR:%" PRIu64
             " (%u x %u) differs: hash %016" PRIx64 "%016" PRIx64 ", recorded %016" PRIx64 "%016" PRIx64,
             frame, gen_command_names[r->at.call], r->at.call_ticket, image_index, swapchain_index, extent.width,
-            extent.height, high, low, e->high, e->low);
+            extent.height, found[1], found[0], e->high, e->low);
     return write_mismatch(r, frame, format, extent, pixels);
 }
 
@@ -353,7 +374,8 @@ static enum lap_status is_there(struct replay *r, const struct replay_buffer *re
 enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device *dev,
                                           struct gen_args_lapilliCheckBuffer *args)
 {
-    uint64_t index, low, high;
+    struct replay_check_hashes hashes = {.recorded = {args->hashLow, args->hashHigh}, .is_recorded = true};
+    uint64_t index, *found = hashes.found;
     const struct replay_buffer *record = replay_buffer_of(r, args->buffer, &index);
     const void *data = NULL;
     enum lap_status status;
@@ -368,27 +390,26 @@ enum lap_status replay_lapilliCheckBuffer(struct replay *r, struct replay_device
     if (status != LAP_OK)
         return status;
     r->check->summary.checks++;
-    lap_pixels_hash(data, (size_t)args->size, &low, &high);
-    same = low == args->hashLow && high == args->hashHigh;
+    lap_pixels_hash(data, (size_t)args->size, &found[0], &found[1]);
+    same = replay_check_hashes_same(&hashes);
     if (!same && dev->addresses.translated) {
         status = read_recorded(r, dev, args->buffer, record, args->offset, args->size, &data);
         if (status != LAP_OK)
             return status;
-        lap_pixels_hash(data, (size_t)args->size, &low, &high);
-        same = low == args->hashLow && high == args->hashHigh;
+        lap_pixels_hash(data, (size_t)args->size, &found[0], &found[1]);
+        same = replay_check_hashes_same(&hashes);
     }
-    status = note_result(r, RESULT_BUFFER, index, (const uint64_t[]){low, high},
-                         (const uint64_t[]){args->hashLow, args->hashHigh});
+    status = note_result(r, RESULT_BUFFER, index, &hashes);
     if (status == LAP_OK)
-        status = replay_check_dump_buffer(r, r->check->dump, index, args->offset, data, (size_t)args->size, same);
+        status = replay_check_dump_buffer(r, r->check->dump, index, args->offset, data, (size_t)args->size, &hashes);
     replay_check_bytes_forget(r->check->bytes, args->hashLow, args->hashHigh); /* buffers have no format */
-    if (status != LAP_OK || same || !count_difference(r, r->at.packet.frame + 1))
+    if (status != LAP_OK || same || !count_difference(r, RESULT_BUFFER, index, r->at.packet.frame + 1))
         return status == LAP_OK ? LAP_OK : replay_place(r, status);
     lap_log(r->log, LAP_LOG_ERROR,
             "frame %" PRIu64 ", after %s (packet %" PRIu64 "): VkBuffer:%" PRIu64 " differs in bytes %" PRIu64
             " to %" PRIu64 ": hash %016" PRIx64 "%016" PRIx64 ", recorded %016" PRIx64 "%016" PRIx64,
             r->at.packet.frame + 1, gen_command_names[r->at.call], r->at.call_ticket, index, (uint64_t)args->offset,
-            (uint64_t)(args->offset + args->size), high, low, args->hashHigh, args->hashLow);
+            (uint64_t)(args->offset + args->size), found[1], found[0], args->hashHigh, args->hashLow);
     return LAP_OK;
 }
 
@@ -406,30 +427,31 @@ enum lap_status replay_check_skip_image(struct replay *r, uint64_t index, const 
 enum lap_status replay_check_image(struct replay *r, const struct replay_checked_image *image, const void *data)
 {
     const struct replay_rows_wanted *rows = &image->rows;
+    struct replay_check_hashes hashes = {.recorded = {image->low, image->high}, .is_recorded = true};
+    uint64_t *found = hashes.found;
     enum lap_status status;
-    uint64_t low, high;
     bool same;
 
     r->check->summary.checks++;
-    lap_pixels_hash(data, (size_t)(rows->row_count * rows->bytes_in_row), &low, &high);
-    same = low == image->low && high == image->high;
-    status = note_result(r, RESULT_IMAGE, image->index, (const uint64_t[]){low, high},
-                         (const uint64_t[]){image->low, image->high});
+    lap_pixels_hash(data, (size_t)(rows->row_count * rows->bytes_in_row), &found[0], &found[1]);
+    same = replay_check_hashes_same(&hashes);
+    status = note_result(r, RESULT_IMAGE, image->index, &hashes);
     if (status == LAP_OK)
-        status = replay_check_dump_image(r, r->check->dump, image->index, image->format, rows, data, same);
+        status = replay_check_dump_image(r, r->check->dump, image->index, image->format, rows, data, &hashes);
     if (same)
         replay_check_bytes_forget(r->check->bytes, image->low, image->high);
     if (status != LAP_OK || same ||
         is_within(r, image->low, image->high, image->format, rows->aspect, data,
                   (size_t)(rows->row_count * rows->bytes_in_row)) ||
-        !count_difference(r, r->at.packet.frame + 1))
+        !count_difference(r, RESULT_IMAGE, image->index, r->at.packet.frame + 1))
         return status == LAP_OK ? LAP_OK : replay_place(r, status);
     lap_log(r->log, LAP_LOG_ERROR,
             "frame %" PRIu64 ", after %s (packet %" PRIu64 "): VkImage:%" PRIu64
             " differs in level %u, layer %u, slice %u, rows %u to %u: hash %016" PRIx64 "%016" PRIx64
             ", recorded %016" PRIx64 "%016" PRIx64,
             r->at.packet.frame + 1, gen_command_names[r->at.call], r->at.call_ticket, image->index, rows->mip_level,
-            rows->array_layer, rows->slice, rows->row, rows->row + rows->row_count, high, low, image->high, image->low);
+            rows->array_layer, rows->slice, rows->row, rows->row + rows->row_count, found[1], found[0], image->high,
+            image->low);
     return LAP_OK;
 }
 
@@ -477,7 +499,9 @@ static size_t first_foreign_word(const struct gen_args_lapilliCheckStores *args,
 enum lap_status replay_lapilliCheckStores(struct replay *r, struct replay_device *dev,
                                           struct gen_args_lapilliCheckStores *args)
 {
-    uint64_t index, low, high;
+    struct replay_check_hashes hashes = {
+        .found = {args->hashLow, args->hashHigh}, .recorded = {args->hashLow, args->hashHigh}, .is_recorded = true};
+    uint64_t index;
     const struct replay_buffer *record = replay_buffer_of(r, args->buffer, &index);
     const void *data = NULL;
     enum lap_status status;
@@ -503,20 +527,14 @@ enum lap_status replay_lapilliCheckStores(struct replay *r, struct replay_device
         return LAP_OK;
     }
     r->check->summary.checks++;
-    if (at == args->dataSize) {
-        low = args->hashLow;
-        high = args->hashHigh;
-    } else {
-        lap_pixels_hash(data, args->dataSize, &low, &high);
-    }
-    status = note_result(r, RESULT_BUFFER, index, (const uint64_t[]){low, high},
-                         (const uint64_t[]){args->hashLow, args->hashHigh});
+    if (at < args->dataSize)
+        lap_pixels_hash(data, args->dataSize, &hashes.found[0], &hashes.found[1]);
+    status = note_result(r, RESULT_BUFFER, index, &hashes);
     if (status == LAP_OK)
-        status = replay_check_dump_buffer(r, r->check->dump, index, args->offset, data, args->dataSize,
-                                          at == args->dataSize);
+        status = replay_check_dump_buffer(r, r->check->dump, index, args->offset, data, args->dataSize, &hashes);
     if (status != LAP_OK)
         return replay_place(r, status);
-    if (at < args->dataSize && count_difference(r, r->at.packet.frame + 1))
+    if (at < args->dataSize && count_difference(r, RESULT_BUFFER, index, r->at.packet.frame + 1))
         lap_log(r->log, LAP_LOG_ERROR,
                 "frame %" PRIu64 ", after %s (packet %" PRIu64 "): VkBuffer:%" PRIu64 " differs from byte %" PRIu64
                 " on, which shaders store to through an address",

@@ -9,7 +9,7 @@
 #include "replayer/core/replay.h"
 #include "replayer/resource/host_update.h"
 
-/* Sets r->check when r->options.verify asks for it, and begins r->options.dump_dir. */
+/* Sets r->check when r->options.verify or hashes_file asks for it, and begins r->options.dump_dir. */
 enum lap_status replay_check_create(struct replay *r) LAP_MUST_CHECK;
 /* Ends the checks: LAP_ERROR_IO when a write to the dump failed (check_dump.h). */
 enum lap_status replay_check_finish(struct replay *r) LAP_MUST_CHECK;
@@ -22,7 +22,10 @@ struct replay_check_summary {
     uint64_t ignored; /* checks in r->options.ignored; they are in no other count */
     uint64_t
         skipped; /* impossible checks: the image's format or size can't be read back, or it was not presented (yet) */
-    uint64_t first_frame; /* of the first difference, counted from 1; 0: none */
+    uint64_t first_frame;   /* of the first difference, counted from 1; 0: none */
+    uint64_t first_packet;  /* of the program's last call then, as lapilli print has it */
+    const char *first_kind; /* "present", "buffer", "image"; NULL: none */
+    char first_object[40];  /* "VkBuffer:12" */
 };
 struct replay_check_summary replay_check_summary(const struct replay *r);
 
@@ -59,7 +62,7 @@ enum lap_status replay_check_image(struct replay *r, const struct replay_checked
 /* Counts a check that is impossible; warns once, with the reason. */
 enum lap_status replay_check_skip_image(struct replay *r, uint64_t index, const char *why) LAP_MUST_CHECK;
 
-/* Whether the next present of this swapchain has a check. */
+/* Whether the pixels of the next present of this swapchain are wanted. */
 bool replay_check_wants_present(const struct replay *r, uint64_t swapchain_index, uint32_t image_index);
 
 /* Checks the pixels of the image that is presented as `frame`. Ends the check that waited for it. pixels NULL: not

@@ -344,6 +344,11 @@ static bool hear_replay(struct run *run)
 
 /* ---- the replay ---- */
 
+static bool has_files(const char *word)
+{
+    return run_word_folder(word) || run_word_file(word);
+}
+
 /* The folders for its files, and the words that name them. */
 static bool make_folders(struct run *run, char *words[RUN_WORDS_MOST])
 {
@@ -351,7 +356,7 @@ static bool make_folders(struct run *run, char *words[RUN_WORDS_MOST])
     bool any = false, good = true;
 
     for (size_t i = 0; i < run->words.count; i++)
-        any |= run_word_folder(run->words.words[i]) != NULL;
+        any |= has_files(run->words.words[i]);
     if (any) {
         snprintf(run->folder, sizeof run->folder, "%s/lapilli-run-XXXXXX", where && *where == '/' ? where : "/tmp");
         if (!mkdtemp(run->folder)) {
@@ -362,7 +367,7 @@ static bool make_folders(struct run *run, char *words[RUN_WORDS_MOST])
     for (size_t i = 0; good && i < run->words.count; i++) {
         char path[PATH_MAX + 32];
 
-        if (!run_word_folder(run->words.words[i])) {
+        if (!has_files(run->words.words[i])) {
             words[i] = strdup(run->words.words[i]);
         } else {
             snprintf(path, sizeof path, "%s/%zu", run->folder, i);
@@ -520,7 +525,7 @@ static bool finish(struct run *run)
     int status;
 
     for (; run->next_word < run->words.count; run->next_word++) {
-        if (!run_word_folder(run->words.words[run->next_word]))
+        if (!has_files(run->words.words[run->next_word]))
             continue;
         snprintf(path, sizeof path, "%s/%zu", run->folder, run->next_word);
         if (!run->files)
@@ -550,7 +555,7 @@ static void remove_folder(struct run *run)
         DIR *files;
 
         snprintf(path, sizeof path, "%s/%zu", run->folder, i);
-        files = run_word_folder(run->words.words[i]) ? opendir(path) : NULL;
+        files = has_files(run->words.words[i]) ? opendir(path) : NULL;
         while (files && (one = readdir(files)) != NULL)
             if (strcmp(one->d_name, ".") != 0 && strcmp(one->d_name, "..") != 0)
                 (void)unlinkat(dirfd(files), one->d_name, 0);

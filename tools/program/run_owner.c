@@ -31,7 +31,8 @@ struct run {
     int fd, program_file;
     struct lap_vm_program program;
     struct lap_vm_folder *folder;
-    uint8_t *stripped; /* the program's file without resources, as it travels */
+    int files[RUN_WORDS_MOST]; /* of words that name one, until it has come; -1: none */
+    uint8_t *stripped;         /* the program's file without resources, as it travels */
     size_t stripped_bytes;
     uint8_t *body; /* of the frame that has come */
     size_t room;
@@ -103,9 +104,9 @@ static enum lap_status send_options(struct run *run)
     enum lap_status status = all ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory");
 
     for (size_t i = 0; status == LAP_OK && i < words->count; i++) {
-        const char *folder = run_word_folder(words->words[i]);
-        /* The folder's name is of no use there. */
-        char *word = folder ? run_word_with_folder(words->words[i], "here") : strdup(words->words[i]);
+        bool named = run_word_folder(words->words[i]) || run_word_file(words->words[i]);
+        /* The name is of no use there. */
+        char *word = named ? run_word_with_folder(words->words[i], "here") : strdup(words->words[i]);
         size_t count = word ? strlen(word) + 1 : 0;
 
         if (!word)
@@ -239,21 +240,37 @@ static void write_post(struct run *run, uint32_t label, size_t bytes)
     fprintf(to, "\"}\n");
 }
 
-static enum lap_status write_file(struct run *run, uint32_t word, size_t bytes)
+/* A new file for what the other side sends, -1 with errno, or -2: no option asks for it. *out_name: for messages. */
+static int open_sent(struct run *run, uint32_t word, const char *name, char path[PATH_MAX], const char **out_name)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    const char *name = (const char *)run->body;
-    const char *folder = word < run->owner->words->count ? run_word_folder(run->owner->words->words[word]) : NULL;
+    const char *option = word < run->owner->words->count ? run->owner->words->words[word] : NULL;
+    int fd;
+
+    if (option && run_word_file(option) && strcmp(name, RUN_WORDS_FILE) == 0 && run->files[word] >= 0) {
+        *out_name = run_word_file(option);
+        fd = run->files[word];
+        run->files[word] = -1; /* once */
+        return fd;
+    }
+    if (!option || !run_word_folder(option) || !name[0] || strlen(name) > 255 || strchr(".-", name[0]) ||
+        name[strspn(name, plain)])
+        return -2;
+    snprintf(path, PATH_MAX, "%s/%s", run_word_folder(option), name);
+    *out_name = path;
+    return lap_new_file(path);
+}
+
+static enum lap_status write_file(struct run *run, uint32_t word, size_t bytes)
+{
+    const char *name = (const char *)run->body, *shown = "";
     size_t length = strnlen(name, bytes), done = length + 1;
     char path[PATH_MAX];
     ssize_t wrote = 0;
-    int fd, error;
+    int fd = length == bytes ? -2 : open_sent(run, word, name, path, &shown), error = fd == -1 ? errno : 0;
 
-    if (!folder || length == bytes || !length || length > 255 || strchr(".-", name[0]) || strspn(name, plain) != length)
+    if (fd == -2)
         return lap_fail(LAP_ERROR_FORMAT, "the other side sends a file that no option asks for");
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    fd = lap_new_file(path);
-    error = fd < 0 ? errno : 0;
     while (!error && done < bytes) {
         wrote = write(fd, run->body + done, bytes - done);
         if (wrote < 0 && errno != EINTR)
@@ -264,7 +281,7 @@ static enum lap_status write_file(struct run *run, uint32_t word, size_t bytes)
         error = errno;
     if (error) {
         lap_progress_clear(&run->progress);
-        fprintf(stderr, "%s: %s can't be written: %s\n", run->owner->name, path,
+        fprintf(stderr, "%s: %s can't be written: %s\n", run->owner->name, shown,
                 error == ELOOP ? "it is a symbolic link" : strerror(error));
         run->lost_file = true;
     }
@@ -346,6 +363,20 @@ enum lap_status run_owner_prepare(const struct run_owner *owner)
     return status;
 }
 
+/* Before the sandbox, which hides other folders. */
+static enum lap_status open_files(struct run *run)
+{
+    const struct run_words *words = run->owner->words;
+
+    for (size_t i = 0; i < words->count; i++) {
+        const char *file = run_word_file(words->words[i]);
+        if (file && (run->files[i] = lap_new_file(file)) < 0)
+            return lap_fail(LAP_ERROR_IO, "%s can't be written: %s", file,
+                            errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+    }
+    return LAP_OK;
+}
+
 static int talk(struct run *run)
 {
     struct lap_vm_frame frame;
@@ -378,9 +409,13 @@ static int talk(struct run *run)
 int run_owner_run(const struct run_owner *owner, int fd)
 {
     struct run run = {.owner = owner, .fd = fd, .program_file = -1};
-    enum lap_status status = enter_sandbox(owner);
+    enum lap_status status;
     int code;
 
+    memset(run.files, -1, sizeof run.files);
+    status = open_files(&run);
+    if (status == LAP_OK)
+        status = enter_sandbox(owner);
     if (status != LAP_OK) {
         fprintf(stderr, "%s: %s\n", owner->name, lap_error_message());
         return LAP_TOOL_FAILED;

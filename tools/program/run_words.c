@@ -9,34 +9,25 @@ enum kind {
     FLAG,
     VALUE,
     MAY, /* --NAME or --NAME=VALUE */
-    FOLDER
+    FOLDER,
+    FILES_NAME
 };
 
 static const struct {
     const char *name;
     enum kind kind;
 } allowed[] = {
-    {"--verify", FLAG},         {"--mismatch-dir", FOLDER},
-    {"--tolerance", VALUE},     {"--dump-checks", FOLDER},
-    {"--screenshot", VALUE},    {"--screenshot-dir", FOLDER},
-    {"--present", VALUE},       {"--window-system", VALUE},
-    {"--gpu", VALUE},           {"--json", FLAG},
-    {"--last-frame", VALUE},    {"--stop-at", VALUE},
-    {"--pictures", FOLDER},     {"--after", VALUE},
-    {"--targets", VALUE},       {"--range", VALUE},
-    {"--channels", VALUE},      {"--raw", MAY},
-    {"--wait", VALUE},          {"--list-objects", FLAG},
-    {"--skip", VALUE},          {"--only", VALUE},
-    {"--at-most-draws", VALUE}, {"--wireframe", FLAG},
-    {"--null-fragment", FLAG},  {"--tiny-viewport", FLAG},
-    {"--threads", VALUE},       {"--measure", FLAG},
-    {"--addresses", VALUE},     {"--new-memory", VALUE},
-    {"--frames", VALUE},        {"--warm-up", VALUE},
-    {"--preload", FLAG},        {"--ahead", VALUE},
-    {"--wait-limit", VALUE},    {"--blackhole", FLAG},
-    {"--validate", MAY},        {"--validate-shaders", FLAG},
-    {"--strict", FLAG},         {"--force", FLAG},
-    {"--quiet", FLAG},
+    {"--verify", FLAG},         {"--mismatch-dir", FOLDER}, {"--tolerance", VALUE},    {"--dump-checks", FOLDER},
+    {"--hashes", FILES_NAME},   {"--report", FILES_NAME},   {"--screenshot", VALUE},   {"--screenshot-dir", FOLDER},
+    {"--present", VALUE},       {"--window-system", VALUE}, {"--gpu", VALUE},          {"--json", FLAG},
+    {"--last-frame", VALUE},    {"--stop-at", VALUE},       {"--pictures", FOLDER},    {"--after", VALUE},
+    {"--targets", VALUE},       {"--range", VALUE},         {"--channels", VALUE},     {"--raw", MAY},
+    {"--wait", VALUE},          {"--list-objects", FLAG},   {"--skip", VALUE},         {"--only", VALUE},
+    {"--at-most-draws", VALUE}, {"--wireframe", FLAG},      {"--null-fragment", FLAG}, {"--tiny-viewport", FLAG},
+    {"--threads", VALUE},       {"--measure", FLAG},        {"--addresses", VALUE},    {"--new-memory", VALUE},
+    {"--frames", VALUE},        {"--warm-up", VALUE},       {"--preload", FLAG},       {"--ahead", VALUE},
+    {"--wait-limit", VALUE},    {"--blackhole", FLAG},      {"--validate", MAY},       {"--validate-shaders", FLAG},
+    {"--strict", FLAG},         {"--force", FLAG},          {"--quiet", FLAG},
 };
 
 /* Its number, or -1. */
@@ -48,6 +39,11 @@ static int find(const char *word)
         if (strlen(allowed[i].name) == length && strncmp(allowed[i].name, word, length) == 0)
             return i;
     return -1;
+}
+
+static bool wants_value(int i)
+{
+    return allowed[i].kind != FLAG && allowed[i].kind != MAY;
 }
 
 static enum lap_status add(struct run_words *out, char *word)
@@ -72,7 +68,7 @@ static enum lap_status check(const char *word)
                         (int)strcspn(word, "="), word);
     if (allowed[i].kind == FLAG && value)
         return lap_fail(LAP_ERROR_ARGUMENT, "%s takes no value", allowed[i].name);
-    if ((allowed[i].kind == VALUE || allowed[i].kind == FOLDER) && (!value || !value[1]))
+    if (wants_value(i) && (!value || !value[1]))
         return lap_fail(LAP_ERROR_ARGUMENT, "%s wants a value", allowed[i].name);
     return LAP_OK;
 }
@@ -87,8 +83,7 @@ enum lap_status run_words_parse(char *const *arguments, struct run_words *out)
         int which = find(arguments[i]);
         char *word = NULL;
 
-        if (which >= 0 && (allowed[which].kind == VALUE || allowed[which].kind == FOLDER) &&
-            !strchr(arguments[i], '=') && arguments[i + 1]) {
+        if (which >= 0 && wants_value(which) && !strchr(arguments[i], '=') && arguments[i + 1]) {
             i++;
             if (asprintf(&word, "%s=%s", arguments[i - 1], arguments[i]) < 0)
                 word = NULL;
@@ -144,8 +139,17 @@ const char *run_word_folder(const char *word)
     return i >= 0 && allowed[i].kind == FOLDER ? strchr(word, '=') + 1 : NULL;
 }
 
+const char *run_word_file(const char *word)
+{
+    int i = find(word);
+    return i >= 0 && allowed[i].kind == FILES_NAME ? strchr(word, '=') + 1 : NULL;
+}
+
 char *run_word_with_folder(const char *word, const char *folder)
 {
     char *new;
-    return asprintf(&new, "%.*s=%s", (int)strcspn(word, "="), word, folder) < 0 ? NULL : new;
+    return asprintf(&new, "%.*s=%s%s", (int)strcspn(word, "="), word, folder,
+                    run_word_file(word) ? "/" RUN_WORDS_FILE : "") < 0
+               ? NULL
+               : new;
 }

@@ -2,7 +2,7 @@
 /*
  * run_words: the options of lapilli-replay that `lapilli run` takes, which may be played on another machine: none of
  * them names a file there. Each becomes one word, --NAME or --NAME=VALUE. Where a value is a folder, the files in it
- * come back.
+ * come back; where it is a file, that file. The other side has a folder for each of both.
  */
 #ifndef LAP_TOOLS_PROGRAM_RUN_WORDS_H
 #define LAP_TOOLS_PROGRAM_RUN_WORDS_H
@@ -14,6 +14,7 @@
 
 #define RUN_WORDS_MOST       256u
 #define RUN_WORDS_MOST_BYTES 65536u
+#define RUN_WORDS_FILE       "file" /* the name in its folder there */
 
 struct run_words {
     char *words[RUN_WORDS_MOST]; /* freed by run_words_finish */
@@ -33,7 +34,10 @@ void run_words_finish(struct run_words *words);
 /* The folder that a word names; NULL: it names none. */
 const char *run_word_folder(const char *word);
 
-/* The word with another folder; NULL: out of memory. */
+/* The file that a word names; NULL: it names none. */
+const char *run_word_file(const char *word);
+
+/* The word of a folder or a file with another folder; NULL: out of memory. */
 char *run_word_with_folder(const char *word, const char *folder);
 
 #endif
