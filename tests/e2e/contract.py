@@ -664,7 +664,7 @@ def dump_checks_without_room_is_an_error(context: Context) -> None:
     if context.run([*mounted, "true"], expect=None).status != 0:
         raise Skip("nothing can be mounted here")
     done = context.run([*mounted, context.program("lapilli-replay"), "--verify", "--present", "headless", "--dump-checks", "full", "out.lapilli"], expect=1)
-    check(f"checked bytes can't be written: {os.strerror(errno.ENOSPC)}" in done.err, done.text)
+    check(f"the checks can't be written: {os.strerror(errno.ENOSPC)}" in done.err, done.text)
 
 
 @case
