@@ -15,7 +15,7 @@ TIERS = ("gate", "full", "all")
 # Tests whose name begins like this are not in the gate, and why. Any other one is.
 FULL = {
     "torture/": "thousands of points, of which a sample takes minutes",
-    "stuck/": "each waits ten seconds for a limit",
+    "stuck/|outcomes/a-driver-that-does-not-return": "each waits for a limit",
     "bench/": "workloads run to their end",
     "bounded/": "the most memory that a process had, which other processes may change",
     "(matrix|planner|verify/all|trees/each|states/each|experiments/each|after/each|transforms/each|shaders/each|program/each|waiting/each)/": "every program in one more way",
