@@ -182,6 +182,9 @@ RUNPATH := $$ORIGIN/$(shell realpath -ms --relative-to='$(bindir)' '$(libdir)/la
 RUNPATH := $(RUNPATH)$(if $(filter-out $$ORIGIN/../lib/lapilli,$(RUNPATH)),:$$ORIGIN/../lib/lapilli)
 RUNPATH_STAMP := $(BUILD)/runpath
 PROGRAMS := $(TOOL_NAMES:%=$(BUILD)/bin/%) $(BUILD)/bin/lapilli-replay
+# Of Python: a program that finds its package beside the folder that it lies in.
+FARM := $(BUILD)/bin/lapilli-farm $(patsubst %,$(BUILD)/libexec/lapilli/%,$(wildcard farm/*.py))
+libexecdir = $(dir $(bindir))libexec
 LIBRARY := $(BUILD)/lib/libVkLayer_lapilli.so
 # In folders that programs of 32 and of 64 bits share.
 BITS := $(if $(filter 4,$(shell echo __SIZEOF_POINTER__ | $(CC) -E -P -x c -)),32,64)
@@ -202,7 +205,7 @@ MANIFESTS := $(MANIFEST_KINDS:%=$(BUILD)/share/vulkan/%_layer.d/$(MANIFEST))
 MAKE_MANIFEST = $(PYTHON) manifests/make_manifest.py --ids $(GEN)/gen_ids.h
 
 .PHONY: all
-all: $(PROGRAMS) $(LIBRARY) $(if $(ANDROID_DIR),,$(MANIFESTS) $(PAGES)) ## build everything (default)
+all: $(PROGRAMS) $(LIBRARY) $(if $(ANDROID_DIR),,$(FARM) $(MANIFESTS) $(PAGES)) ## build everything (default)
 
 .PHONY: look
 # Several makes may look at once (tests install side by side), so each writes a file of its own.
@@ -324,7 +327,13 @@ $(BUILD)/share/vulkan/%_layer.d/$(MANIFEST): manifests/make_manifest.py manifest
 	$(call say,GEN,$@)
 	$(Q)$(MAKE_MANIFEST) --bits $(BITS) --kind $* --library-path ../../../lib/libVkLayer_lapilli.so --out $@
 
-$(PAGES): scripts/make-pages.py manifests/settings.json $(PROGRAMS)
+$(BUILD)/bin/lapilli-farm: farm/lapilli-farm
+	$(Q)install -D -m 755 $< $@
+
+$(BUILD)/libexec/lapilli/farm/%.py: farm/%.py
+	$(Q)install -D -m 644 $< $@
+
+$(PAGES): scripts/make-pages.py manifests/settings.json $(PROGRAMS) $(FARM)
 	$(call say,GEN,$(@D))
 	$(Q)$(PYTHON) $< $(BUILD)/bin $(@D)
 	@touch $@
@@ -595,7 +604,9 @@ install-built: install-layer-built
 	install -d $(DESTDIR)$(includedir)
 	install -m 644 include/lapilli.h $(DESTDIR)$(includedir)
 	install -d $(DESTDIR)$(bindir)
-	install $(PROGRAMS) $(DESTDIR)$(bindir)
+	install $(PROGRAMS) $(BUILD)/bin/lapilli-farm $(DESTDIR)$(bindir)
+	install -d $(DESTDIR)$(libexecdir)/lapilli/farm
+	install -m 644 $(filter %.py,$(FARM)) $(DESTDIR)$(libexecdir)/lapilli/farm
 	install -d $(DESTDIR)$(libdir)/lapilli
 	install -m 644 $(SHARED_LIBRARY) $(DESTDIR)$(libdir)/lapilli
 	for file in $(DESKTOP); do install -D -m 644 $${file%%:*} $(DESTDIR)$(datadir)/$${file#*:} || exit 1; done
@@ -607,7 +618,9 @@ uninstall-layer: ## remove what install-layer put there
 
 uninstall: uninstall-layer ## remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(datadir)/,$(PAGE_FILES) $(foreach f,$(DESKTOP),$(lastword $(subst :, ,$(f)))))
-	rm -f $(DESTDIR)$(includedir)/lapilli.h $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS)) $(DESTDIR)$(libdir)/lapilli/$(notdir $(SHARED_LIBRARY))
+	rm -f $(DESTDIR)$(includedir)/lapilli.h $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS) $(BUILD)/bin/lapilli-farm) $(DESTDIR)$(libdir)/lapilli/$(notdir $(SHARED_LIBRARY))
+	rm -f $(patsubst $(BUILD)/libexec/%,$(DESTDIR)$(libexecdir)/%,$(filter %.py,$(FARM)))
+	[ ! -d $(DESTDIR)$(libexecdir)/lapilli/farm ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libexecdir)/lapilli/farm $(DESTDIR)$(libexecdir)/lapilli
 	[ ! -d $(DESTDIR)$(libdir)/lapilli ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libdir)/lapilli
 
 DIST ?= HEAD

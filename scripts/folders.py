@@ -3,8 +3,10 @@
 """folders.py [--quiet]: the house by its includes. Arrows between folders run one way; each that does not is an error (exit status 1).
 
 Top folders may include what TOP names. Where a folder has subfolders that are modules, MODULES lists them from the bottom up: a module includes
-from those before it. Files that lie in the folder itself stand where "." does, else at the top. No folder has more than MOST_FILES files.
+from those before it. Files that lie in the folder itself stand where "." does, else at the top. No folder has more than MOST_FILES files. Packages
+of Python that are installed import nothing but themselves and the standard library.
 """
+import ast
 import collections
 import pathlib
 import re
@@ -22,6 +24,7 @@ TOP = {
     "server": "base trace",
     "tools": "base trace vulkan vm inspector server",
 }
+PACKAGES = ["farm"]
 MOST_FILES = 40
 MODULES = {
     "base": ". file process",
@@ -58,6 +61,23 @@ def allowed(source, target):
     return rank(target) < rank(source)
 
 
+def imports(path):
+    """The top names of what a Python source imports from elsewhere."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+        yield from (name.split(".")[0] for name in names if name)
+
+
+def packages(lines, files):
+    """What is wrong in PACKAGES; counts them."""
+    for package in PACKAGES:
+        for path in sorted(pathlib.Path(package).glob("*.py")):
+            lines[package] += path.read_text().count("\n")
+            files[package] += 1
+            for name in sorted(set(imports(path)) - {package} - sys.stdlib_module_names):
+                yield f"{path} imports {name}; {package} imports nothing from elsewhere"
+
+
 def main():
     lines = collections.Counter()
     files = collections.Counter()
@@ -80,10 +100,11 @@ def main():
                 if not allowed(folder, other):
                     wrong.append(f"{path} includes from {other}; arrows run from {other} to {folder}" if allowed(other, folder) else
                                  f"{path} includes from {other}, which {folder} may not")
+    wrong += packages(lines, files)
     wrong += [f"{folder} has {count} files, more than {MOST_FILES}: make rooms in it" for folder, count in files.items() if count > MOST_FILES]
     if "--quiet" not in sys.argv:
         print(f"{'folder':22} {'files':>5} {'lines':>6}  includes from")
-        for folder in sorted(lines, key=lambda name: (list(TOP).index(name.split('/')[0]), rank(name) if name.split('/')[0] in MODULES else 0)):
+        for folder in sorted(lines, key=lambda name: ([*TOP, *PACKAGES].index(name.split('/')[0]), rank(name) if name.split('/')[0] in MODULES else 0)):
             print(f"{folder:22} {files[folder]:5} {lines[folder]:6}  {' '.join(other.split('/')[-1] for other in sorted(arrows[folder]))}")
         print(f"{'together':22} {sum(files.values()):5} {sum(lines.values()):6}")
     for line in wrong:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz] [coverage] [suites] [deb] [valgrind] [arm]: installs the Debian packages that a group
+# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz] [coverage] [suites] [deb] [valgrind] [arm] [farm]: installs the Debian packages that a group
 # needs and that are missing, and, for "build", fetches the newest Vulkan headers where none were fetched (fetch-headers.sh); a source
 # package has its own.
 # Does nothing, and asks nobody, when all are there.
@@ -26,9 +26,10 @@ packages() {
     suites) echo "debootstrap" ;;
     deb) echo "build-essential dpkg-dev debhelper lintian" ;;
     valgrind) echo "valgrind" ;;
+    farm) echo "slurmctld slurmd slurm-client munge" ;;
     arm) echo "gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf qemu-user-static" ;;
     *)
-        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz, coverage, suites, deb, valgrind, arm" >&2
+        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz, coverage, suites, deb, valgrind, arm, farm" >&2
         exit 2
         ;;
     esac

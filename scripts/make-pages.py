@@ -289,7 +289,8 @@ def zsh(pages: dict[str, Page], short: dict[str, str]) -> str:
         if verb == "capture":
             specs += [quoted("(-)1:program:_command_names -e"), quoted("*::arguments:_normal")]
         elif page.commands():
-            specs += [quoted("1:address: "), quoted(f"2:command:({' '.join(page.commands())})"), quoted("3:value: ")]
+            words = [f"command:({' '.join(page.commands())})" if word == "COMMAND" else f"{word.lower()}: " for word in page.words() if word not in FOLDERS]
+            specs += [quoted(f"{place}:{word}") for place, word in enumerate(words, 1)]
         else:
             specs.append(quoted("*:file:_files" + (f' -g "({"|".join(found)})(-.)"' if found else "")))
         lines.append(f"    {verb}) _arguments -s -S {' '.join(specs)} ;;")

@@ -15,12 +15,12 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "codegen")]
+sys.path[:0] = [str(HERE), str(HERE / "codegen"), str(HERE.parent)]
 sys.dont_write_bytecode = True
 
 import counted  # noqa: E402
 from conformance import binary, report, sample  # noqa: E402
-from conformance.process import Processes, Stopped  # noqa: E402
+from farm.process import Processes, Stopped  # noqa: E402
 
 RUN = HERE / "conformance/run.py"
 

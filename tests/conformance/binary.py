@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Iterator
 
-from .process import Processes, environment
+from farm.process import Processes, environment
 
 ARGUMENTS = ["--deqp-log-images=disable", "--deqp-log-shader-sources=disable", "--deqp-shadercache=disable", "--deqp-log-flush=enable"]
 # What a case of its own can be worth; anything else counts as a failure of it.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from . import binary
 from .binary import Binary, Ran, Result
-from .process import Processes, environment
+from farm.process import Processes, environment
 
 RECORDED_SLOWER = 5  # than natively: what a case may take under the layer
 REPLAY_SECONDS = 300.0

@@ -19,12 +19,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT)]
 
 from conformance import sample  # noqa: E402
 from conformance.binary import Binary, BinaryError  # noqa: E402
 from conformance.judge import Batch, Judge, Player, Tools  # noqa: E402
-from conformance.process import Processes  # noqa: E402
+from farm.process import Processes  # noqa: E402
 from conformance.report import Known, Report, read_known  # noqa: E402
 
 

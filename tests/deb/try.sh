@@ -24,6 +24,8 @@ LAPILLI_CAPTURE=1 LAPILLI_VERIFY=1 LAPILLI_FILE=implicit.lapilli quiet xvfb-run 
 same implicit.lapilli
 quiet lapilli export run.lapilli -o folder
 quiet folder/run --verify
+printf '[[device]]\nname = "here"\n' > matrix.toml
+quiet lapilli farm run --traces run.lapilli --matrix matrix.toml --results results
 for verb in $(lapilli help | sed -n 's/^  lapilli \([a-z][a-z-]*\) .*/\1/p' | grep -v '^help$'); do
     [ -e "/usr/share/man/man1/lapilli-$verb.1.gz" ] || fail "$verb has no manual page"
     quiet lapilli help "$verb"
@@ -67,7 +69,7 @@ done
 wait "$capture" || :
 same upgraded.lapilli
 
-quiet apt-get purge -q -y lapilli lapilli-layer lapilli-dev lapilli-doc
+quiet apt-get purge -q -y lapilli lapilli-layer lapilli-farm lapilli-dev lapilli-doc
 quiet apt-get autoremove -q -y
 files > /tmp/behind
 diff /tmp/before /tmp/behind || fail "these files are other ones than before"

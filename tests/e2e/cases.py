@@ -372,7 +372,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, after, backing, bench, bionic, blocks, bounded, conformance, contents, contract, descriptor_buffers, dist, dmabuf, draws, experiments, export, find, finish, gfxr, golden, imports, in_flight, incoherent, installed,
+    from e2e import (address, after, backing, bench, bionic, blocks, bounded, conformance, contents, contract, descriptor_buffers, dist, dmabuf, draws, experiments, export, farm, find, finish, gfxr, golden, imports, in_flight, incoherent, installed,
                      keys, loader, matrix, mcp, memory, needs, order, outcomes, page, parts, parts_in_flight, pictures, planner, present, program, process, queues, rates, rays, reports, runs, sandbox, server, shaders, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, waiting, words)
     # The longest come first, so that no processor waits for them in the end.
@@ -395,6 +395,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"program/{name}", run) for name, run in program.cases(context).items()]
     result += [Case(f"installed/{name}", run) for name, run in installed.CASES.items()]
     result += [Case(f"export/{name}", run) for name, run in export.cases().items()]
+    result += [Case(f"farm/{name}", run) for name, run in farm.cases().items()]
     result += [Case(f"find/{name}", run) for name, run in find.cases(context).items()]
     result += [Case(f"shaders/{name}", run) for name, run in shaders.cases(context).items()]
     result += [Case(f"server/{name}", run) for name, run in server.cases(context).items()]

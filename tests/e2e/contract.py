@@ -136,12 +136,13 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["asm", "f"], ["asm", "-o", "g"], ["asm", "-o", "g", "--json", "f"], ["asm", "-o", "g", "--sandbox=open", "f"], ["disasm"], ["disasm", "f", "g"], ["disasm", "-o", "g", "f"],
                     ["run"], ["run", "f", "--sandbox=off"], ["run", "f", "--replace-shader", "1=f"], ["run", "--listen", "unix:g", "f"], ["run", "--listen", "tcp://192.0.2.1:9"], ["run", "--cache", "g", "f"],
                     ["import", "f"], ["import", "-o", "g"], ["import", "-o", "g", "f", "f"], ["import", "-o", "g", "--sandbox=open", "f"],
+                    ["farm"], ["farm", "fly"], ["farm", "run", "--results", "g"], ["farm", "status", "--results", "g"],
                     ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
                     ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["image", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"],
-                    ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"], ["run", "--help"], ["import", "--help"]):
+                    ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"], ["run", "--help"], ["import", "--help"], ["farm", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     version = json.loads(context.run([context.program("lapilli"), "--version", "--json"]).out)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Processes that a run starts: each in a group of its own, watched, and ended with the run."""
+"""Processes that a run starts: each in a group of its own, watched, and ended with the run. tests/conformance uses it, too."""
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -30,7 +32,14 @@ class Ended:
     err: str = ""
 
 
-def environment(driver: Path | None, more: dict[str, str] | None = None) -> dict[str, str]:
+@functools.cache
+def leash() -> tuple[str, ...]:
+    """What makes of a command one that the kernel kills when the thread that started it is gone; nothing where there is no setpriv."""
+    setpriv = shutil.which("setpriv")
+    return (setpriv, "--pdeathsig", "KILL", "--") if setpriv else ()
+
+
+def environment(driver: Path | str | None, more: dict[str, str] | None = None) -> dict[str, str]:
     """That of this process, with one driver, without what would change what the loader and Lapilli do."""
     variables = {k: v for k, v in os.environ.items() if not k.startswith(("LAPILLI_", "VK_", "DEQP"))}
     icd = str(driver) if driver else os.environ.get("VK_DRIVER_FILES") or os.environ.get("VK_ICD_FILENAMES")
@@ -54,10 +63,13 @@ class Processes:
             with self.lock:
                 if self.stopped:
                     raise Stopped
-                process = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
+                process = subprocess.Popen([*leash(), *command], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
                 self.running.add(process)
             try:
                 late = wait(process, start, seconds, progress)
+            except BaseException:  # a signal's handler has raised it
+                end(process)
+                raise
             finally:
                 with self.lock:
                     self.running.discard(process)
@@ -110,6 +122,7 @@ def end(process: subprocess.Popen) -> None:
         kill(process, number)
         try:
             process.wait(GRACE_SECONDS)
-            return
+            break
         except subprocess.TimeoutExpired:
             continue
+    kill(process, signal.SIGKILL)  # those of its group that outlived it
