@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from .results import PLAYED, Run, get, own_path
-from .verdict import Verdict
+from .verdict import BAD, Verdict
 
 ROOM_BYTES = 8_000_000  # of all data URIs in a page
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -63,12 +63,14 @@ class Album:
 
     def rows(self, verdict: Verdict, baseline: Path | None) -> list[Row] | str:
         """The pictures of what a verdict is about, or a sentence why there are none."""
-        if not verdict.bad or verdict.bad.run.outcome not in PLAYED:
+        bad = [judged for judged in verdict.runs if judged.state == BAD and judged.run.outcome in PLAYED]
+        if not bad:
             return ""
-        run, frame = verdict.bad.run, get(verdict.bad.place, "frame", kind=int)
+        frame = next((found for judged in bad if (found := get(judged.place, "frame", kind=int)) is not None), None)
+        run = next((judged.run for judged in bad if frame in judged.run.screenshots()), bad[0].run)
         ours, theirs = run.screenshots(), self._expected(verdict)
         mismatch, path = get(run.line, "files", "mismatch", "frame", kind=int), get(run.line, "files", "mismatch", "path")
-        first = (frame, ours[frame], "the first that differs") if frame in ours else (mismatch, path, "where replay found the first difference")
+        first = (frame, ours[frame], "the first that differs") if frame in ours else (mismatch, path, "the first that is not as recorded")
         common = sorted(ours.keys() & theirs.keys(), key=lambda one: (abs(one - (frame or 0)), one))
         rows = []
         if first[0] is not None and own_path(first[1]):

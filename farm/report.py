@@ -73,17 +73,17 @@ def troubles(farm: Farm, baseline: Baseline | None, history: History, verdicts: 
     """Sentences about what could not be read or compared."""
     lost = sum(one.lost for one in verdicts)
     found = [f"{lost:,} of {sum(one.planned for one in verdicts):,} runs are missing."] if lost else []
-    found += [f"{farm.unreadable} lines or results of this farm can't be read."] if farm.unreadable else []
+    found += [f"Lines and results of this farm that can't be read: {farm.unreadable:,}."] if farm.unreadable else []
     if baseline and baseline.unreadable:
-        found.append(f"{baseline.unreadable} lines of the baseline can't be read: they are left out.")
+        found.append(f"Lines of the baseline that can't be read, and are left out: {baseline.unreadable:,}.")
     if history.unreadable:
-        found.append(f"{history.unreadable} lines of earlier farms can't be read: they are left out.")
+        found.append(f"Lines of earlier farms that can't be read, and are left out: {history.unreadable:,}.")
     without = sum(not one.base and bool(one.runs) for one in verdicts)
     if baseline and without:
         found.append(f"The baseline lacks {without:,} of {len(verdicts):,} pairs.")
     twice = len(os.listdir(farm.path / "twice")) if (farm.path / "twice").is_dir() else 0
     if twice:
-        found.append(f"{twice} results came a second time: {farm.path / 'twice'} has them.")
+        found.append(f"Results that came a second time: {twice:,}, in {plain(farm.path / 'twice')}.")
     return found
 
 
@@ -127,7 +127,8 @@ def make(results: Path, args: argparse.Namespace) -> int:
         farm = read_farm(results)
         if not farm.pairs and not farm.unreadable:
             raise policy.Wrong(f"{results} has no plan of a farm")
-        older = args.baseline or (Path(found) if (found := get(farm.about, "baseline")) and Path(found).is_dir() else None)
+        named = get(farm.about, "baseline")
+        older = args.baseline or (Path(named) if named and Path(named).is_dir() else None)
         baseline = read_baseline(older) if older else None
         history = read_history(args.history, results, get(farm.about, "created", kind=NUMBER) or float("inf"))
     except (policy.Wrong, OSError) as error:
@@ -144,6 +145,8 @@ def make(results: Path, args: argparse.Namespace) -> int:
                "traces": len({one.trace.name for one in verdicts}), "devices": len({one.device for one in verdicts}), "pairs": len(verdicts),
                "runs": sum(len(one.runs) for one in verdicts), "verdicts": {name: counts[name] for name in VERDICTS}, "status": status,
                "conflicts": conflicts, "notes": troubles(farm, baseline, history, verdicts)}
+    if named and not older:
+        summary["notes"].append(f"The baseline {plain(named)} is gone.")
     failures, flakes = deqp_lines(verdicts)
     try:
         for name, data in (("results.ndjson", ndjson(verdicts)), ("failures.txt", failures), ("flakes.txt", flakes),

@@ -214,7 +214,7 @@ def read_baseline(path: Path) -> Baseline:
     files = [made] if made.exists() else sorted((path / "runs").glob("*/*.ndjson"))
     for line in (line for file in files for line in lines_of(file)):
         try:
-            if get(line, "verdict") is not None and "outcome" not in line:  # a pair of which nothing was played
+            if read_trace(line or {}) and get(line, "verdict") and "outcome" not in line:  # a pair of which nothing was played
                 continue
             run = read_run(line or {})
         except ValueError:

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from statistics import median
 
-from .policy import FAIL, NOTE, Expected
+from .policy import DEFAULT, NOTE, Expected
 from .results import PLAYED, Baseline, Farm, Pair, Planned, Run, Trace, get, hash_lines, plain, read_baseline, read_farm
 
 GOOD, BAD, UNKNOWN, UNSUPPORTED, UNREADABLE = "good", "bad", "unknown", "unsupported", "unreadable"
@@ -252,7 +252,7 @@ def _look_at_a_pass(verdict: Verdict, state: str | None) -> None:
     runs, base = verdict.runs, verdict.base
     if state or base and all(_was_bad(old) for old in base):
         verdict.verdict = "fixed"
-        verdict.why = f"{len(runs)} of {len(runs)} runs are good. " + (f"{state} was expected." if state else "The baseline failed.")
+        verdict.why = "It is good now; " + (f"{state} was expected." if state else "the baseline failed.")
     if not verdict.expected and len({run.run.hashes for run in runs if run.run.hashes}) > 1:
         verdict.notes.append("The runs do not have the same hashes as each other.")
     ours, theirs = ([time for time in (run.frame_ms for run in some) if time is not None] for some in ([run.run for run in runs], base))
@@ -293,12 +293,11 @@ def driver_conflicts(farm: Farm) -> list[str]:
     return [f"{plain(device)} was played by {len(drivers)} driver versions: {'; '.join(sorted(drivers))}" for device, drivers in found.items() if len(drivers) > 1]
 
 
+def failing_frames(results: Path, baseline: Path | None) -> dict[Pair, int | None]:
+    """Pairs with a run that is bad, and the first frame that differs. Whether they are broken or flaky, more runs tell."""
+    verdicts = judge_all(read_farm(results), read_baseline(baseline) if baseline else None, Expected(), DEFAULT)
+    return {(one.trace.name, one.device): get(one.bad.place, "frame", kind=int) for one in verdicts if one.bad}
+
+
 def failing(results: Path, baseline: Path | None) -> list[Pair]:
-    """Pairs with a run that is bad: whether they are broken or flaky, more runs tell."""
-    farm = read_farm(results)
-    verdicts = judge_all(farm, read_baseline(baseline) if baseline else None, Expected(), dict.fromkeys(map(_key, VERDICTS), FAIL))
-    return [(verdict.trace.name, verdict.device) for verdict in verdicts if verdict.bad]
-
-
-def _key(verdict: str) -> str:
-    return verdict.replace(" ", "_")
+    return list(failing_frames(results, baseline))

@@ -43,6 +43,7 @@ FULL = {
     "validate/(teardown-one-by-one-devices|memory-many)$": "of the same programs others do the same less often",
     "order/.*-(above|below)$": "all-layers-at-once has them above and below",
     "page/shows/(?!modern$)": "one more program",
+    "page/of-a-farm-": "a browser for a page without script",
     "waiting/swiftshader/(?!modern$)": "the same programs on one more driver",
     "server/a-head-has-its-time$": "waits ten seconds for a limit",
     "server/(answers/(?!triangle$)|waiting/(?!modern$)|ends-by-SIG(INT|KILL)$)": "every question about one more program; other signals",

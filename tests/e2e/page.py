@@ -6,11 +6,13 @@ from __future__ import annotations
 import base64
 import json
 import re
+import sys
 from typing import Callable
 
 from e2e.browser import Browser
 from e2e.cases import Cases, Context, Program, check, prepare, programs
 from e2e.server import Gate, Server, record, until, verb
+from made_farm import Made, picture
 
 CASES = Cases()
 case = CASES.add
@@ -349,3 +351,34 @@ def wrong_addresses_and_a_server_that_ends_are_told(context: Context) -> None:
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     named = {program.name: program for program in programs(context)}
     return {f"shows/{name}": page_shows(named[name], text) for name, text in (("vkcube", "Draw"), ("modern", "quarter"))} | CASES
+
+
+@case
+def of_a_farm_shows_what_differs(context: Context) -> None:
+    """Pictures in the page and beside it are shown, also as a difference; names are text; nothing is wider than the window."""
+    names = ["<img src=x onerror=alert(1)>", "folder/" + "a-long-name-" * 20]
+    devices = tuple(f"a-device-with-a-name-{i}" for i in range(8))
+    made = [Made(context.folder, label, day, devices=devices) for day, label in enumerate(("old", "new"))]
+    for farm, changed, red in zip(made, (None, 9), (10, 30)):
+        for name, behind in zip(names, (b"", bytes(7_000_000))):  # the second is too large for the page
+            farm.run(name, "same", changed, devices[0], shots={9: picture(red) + behind})
+        for device in devices[1:]:
+            farm.run("other", "same", device=device)
+    report = [sys.executable, "-m", "farm.report", "--history", str(context.folder), "--results"]
+    here = {"PYTHONPATH": str(context.root), "PYTHONDONTWRITEBYTECODE": "1"}
+    context.run([*report, str(made[0].path)], here)
+    context.run([*report, str(made[1].path), "--baseline", str(made[0].path)], here, expect=1)
+    with Browser(context) as browser:
+        browser.open(made[1].path.as_uri() + "/index.html")
+        check(browser.evaluate("document.querySelectorAll('img, script').length") == 0, "a name has become an element")
+        browser.click(".matrix a[href='#p1']")
+        browser.wait_until("document.querySelector('#p1').closest('details').open")
+        shown = browser.evaluate("""[...document.querySelectorAll('.pictures')].map((row) => { const i = row.querySelector('i'), style = getComputedStyle(i);
+            return [row.style.cssText.includes('data:'), style.backgroundBlendMode.split(",")[0], (style.backgroundImage.match(/url\\(/g) ?? []).length, i.getBoundingClientRect().width > 100]; })""")
+        check(sorted(shown) == [[False, "difference", 2, True], [True, "difference", 2, True]], f"the pictures are {shown}")
+        for width in (1280, 700):
+            browser.size(width, 900)
+            check(browser.evaluate("document.documentElement.scrollWidth") <= width, f"the page is wider than {width}")
+        wanted = [url for url in browser.requests if url.endswith(".png")]
+        check(len(wanted) == 2, f"linked pictures that are asked for: {wanted}")
+        browser.check_quiet(context.folder.as_uri())
