@@ -107,13 +107,12 @@ class Farm:
         if not self.plan.matrix.repeat_failures or not importlib.util.find_spec("farm.verdict"):
             return []
         from farm import verdict
-        failing = set(verdict.failing(self.results, self.baseline))
+        failing = verdict.failing_frames(self.results, self.baseline)
         known = plans.read_lines(self.results / "repeats.ndjson")
         keys, lines = {line["key"] for line in known}, []
         for run in self.runs:
             if (run["trace"]["name"], run["device"]) in failing and run["repetition"] == 0:
-                line = publish.read_result(publish.result_path(self.results, run["key"])) or {}
-                frame = ((line.get("verify") or {}).get("first") or {}).get("frame")
+                frame = failing[run["trace"]["name"], run["device"]]
                 for repetition in range(self.plan.matrix.repeat, self.plan.matrix.repeat + self.plan.matrix.repeat_failures):
                     again = self.plan.run(run["trace"], self.engine_device(run["device"]), repetition) | ({"frame": frame} if frame else {})
                     if again["key"] not in keys:

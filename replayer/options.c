@@ -233,20 +233,26 @@ static enum lap_status store_number(const struct row *row, const char *value, st
     return parse_number(row->name, value, (uint64_t *)(void *)((char *)out + row->at));
 }
 
+/* A list of frames, where "last" may be among them. */
 static enum lap_status take_screenshots(const struct row *row, const char *value, struct replay_options *out)
 {
-    static const char last[] = "last";
-    const size_t length = strlen(value), word = sizeof last - 1;
     enum lap_status status = LAP_OK;
-    char *rest;
 
-    out->screenshot_of_last = length >= word && strcmp(value + length - word, last) == 0;
-    if (out->screenshot_of_last && length == word)
-        return LAP_OK;
-    rest = strndup(value, out->screenshot_of_last && value[length - word - 1] == ',' ? length - word - 1 : length);
-    status = rest ? lap_frames_parse(rest, &out->screenshots) : lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    free(rest);
-    return status == LAP_OK ? status : lap_fail_context(status, "%s", row->name);
+    for (const char *at = value; status == LAP_OK && at;) {
+        const size_t length = strcspn(at, ",");
+        char *one = strndup(at, length);
+
+        if (!one)
+            status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
+        else if (strcmp(one, "last") == 0)
+            out->screenshot_of_last = true;
+        else if (lap_frames_parse(one, &out->screenshots) != LAP_OK)
+            status =
+                lap_fail(LAP_ERROR_ARGUMENT, "%s: frames are written like 1,50-60,last, not \"%s\"", row->name, value);
+        free(one);
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return status;
 }
 
 static enum lap_status take_after(const struct row *row, const char *value, struct replay_options *out)

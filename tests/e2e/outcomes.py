@@ -127,7 +127,7 @@ def a_trace_without_checks_has_hashes_of_its_pictures(context: Context) -> None:
     record(context, cube, "plain.lapilli")
     record(context, cube, "out.lapilli", "--verify")
     for file in ("plain", "out"):
-        context.run([*play_off, "--hashes", f"{file}.ndjson", "--screenshot", "1,last", "--screenshot-dir", file, f"{file}.lapilli"])
+        context.run([*play_off, "--hashes", f"{file}.ndjson", "--screenshot", "last,1", "--screenshot-dir", file, f"{file}.lapilli"])
         check(sorted(path.name for path in (context.folder / file).iterdir()) == ["frame_1.png", "frame_4.png"], f"{file}")
     plain, checked = (lines(context.folder / f"{file}.ndjson") for file in ("plain", "out"))
     check([line["hash"] for line in plain] == [line["recorded"] for line in checked] and len(plain) == 4, f"{plain}\n{checked}")

@@ -2,8 +2,8 @@
 /*
  * texel: makes of the driver one with a fault: in one render pass one texel has another colour.
  *
- *   LAPILLI_TEXEL  N: in the pass that ends as the N-th, counted over all command buffers that are recorded. N?: in some
- *                  processes, and not in others
+ *   LAPILLI_TEXEL  N: in the pass that ends as the N-th, counted over all command buffers that are recorded. N?: in
+ * some processes, and not in others
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -49,8 +49,7 @@ static VKAPI_ATTR void VKAPI_CALL CmdEndRendering(VkCommandBuffer commands)
 
 static const struct chain_function *functions(size_t i)
 {
-    static const struct chain_function table[] = {
-        CHAIN_OWN(CmdEndRenderPass), CHAIN_OWN_2(CmdEndRendering), CHAIN_END};
+    static const struct chain_function table[] = {CHAIN_OWN(CmdEndRenderPass), CHAIN_OWN_2(CmdEndRendering), CHAIN_END};
     return i == 0 ? table : NULL;
 }
 
