@@ -19,7 +19,7 @@ from .style import CLASSES, CSS, LETTERS, MEANINGS
 from .verdict import CHANGES, GOOD, VERDICTS, Verdict, commonest
 
 POLICY = "default-src 'none'; img-src data: 'self'; style-src 'unsafe-inline'"
-MOST_DETAILS = 300  # pairs that changed; all are in the table
+MOST_DETAILS = 100  # pairs of one verdict; all are in the table
 MOST_OPEN = 25  # of one verdict, before the rest is folded
 MOST_NAMES = 20  # of pairs with one reason
 ERROR_BYTES = 4096
@@ -180,11 +180,15 @@ def pair_details(place: int, one: Verdict, device: int, album: Album, baseline: 
 # ---- the page
 
 
+def with_details(changes: list[Verdict]) -> list[Verdict]:
+    return [one for name in dict.fromkeys(one.verdict for one in changes) for one in [one for one in changes if one.verdict == name][:MOST_DETAILS]]
+
+
 def changed_section(changes: list[Verdict], devices: list[str], album: Album, baseline: Baseline | None) -> str:
     if not changes:
         return ""
     order = {device: place for place, device in enumerate(devices)}
-    shown = changes[:MOST_DETAILS]
+    shown = with_details(changes)
     filters = ""
     if len({one.device for one in shown}) > 1:
         radios = [f'<label><input type="radio" class="sr" name="device" id="f{place}"{" checked" if place == "all" else ""}> {text(name)}</label>'
@@ -195,12 +199,13 @@ def changed_section(changes: list[Verdict], devices: list[str], album: Album, ba
     parts = []
     for verdict in dict.fromkeys(one.verdict for one in shown):
         own = [entry for entry, one in zip(entries, shown) if one.verdict == verdict]
+        total = sum(one.verdict == verdict for one in changes)
+        only = f' <span class="dim">{MOST_DETAILS} are here; the table below and results.ndjson have all</span>' if total > len(own) else ""
         rest = f'<details class="rest"><summary>{len(own) - MOST_OPEN:,} more</summary>{"".join(own[MOST_OPEN:])}</details>' if len(own) > MOST_OPEN else ""
-        parts.append(f'<div class="group" id="{anchor(verdict)}"><h3>{heading(verdict, sum(one.verdict == verdict for one in changes))}</h3>'
+        parts.append(f'<div class="group" id="{anchor(verdict)}"><h3>{heading(verdict, total)}{only}</h3>'
                      f'<div class="panel">{"".join(own[:MOST_OPEN])}{rest}</div></div>')
-    left = f'<p class="says">{many(len(changes) - len(shown), "pair")} more changed. The table below and results.ndjson have them.</p>' if len(changes) > len(shown) else ""
     return (f'<section aria-labelledby="changed"><h2 id="changed">What changed</h2>{f"""<ul class="reasons">{reasons}</ul>""" if reasons else ""}{filters}'
-            f'{"".join(parts)}{left}</section>')
+            f'{"".join(parts)}</section>')
 
 
 def reasons_section(verdicts: list[Verdict]) -> str:
@@ -248,7 +253,7 @@ def cell(one: Verdict | None, places: dict[int, int]) -> str:
 
 
 def matrix_section(verdicts: list[Verdict], changes: list[Verdict], devices: list[str]) -> str:
-    places = {id(one): place for place, one in enumerate(changes[:MOST_DETAILS])}
+    places = {id(one): place for place, one in enumerate(with_details(changes))}
     rows: dict[str, dict[str, Verdict]] = {}
     for one in verdicts:
         rows.setdefault(one.trace.name, {})[one.device] = one

@@ -40,7 +40,7 @@ code, pre, .mono { font: 12px/1.6 var(--mono); }
 .says.error { background: var(--bad); color: var(--on-bad); }
 table { border-collapse: collapse; width: 100%; }
 .panel { background: var(--panel); border: 1px solid var(--line); border-radius: 6px; }
-.scrolls { overflow: auto; max-height: 86vh; }
+.scrolls { overflow: auto; max-height: 86vh; position: relative; }
 th { text-align: left; font-weight: 600; }
 thead th { overflow-wrap: normal; position: sticky; top: 0; background: var(--panel); z-index: 1; color: var(--dim); font-size: 12px; box-shadow: inset 0 -1px var(--line); vertical-align: bottom; }
 th, td { padding: 4px 10px; }
@@ -61,7 +61,7 @@ details[open] > summary::before { content: "▾"; }
 .pair > summary { display: grid; grid-template-columns: 12px 116px minmax(0, 1fr); gap: 2px 10px; padding: 8px 12px; align-items: center; }
 .pair > summary:hover, .fold > summary:hover { background: var(--hover); }
 .pair + .pair, .pair + .rest, .rest .pair { border-top: 1px solid var(--line); }
-.rest > summary { padding: 8px 12px; color: var(--accent); }
+.rest > summary { padding: 8px 12px; color: var(--accent); display: flex; gap: 10px; }
 .group { margin-bottom: 14px; } .group h3 { font-size: 13px; }
 .reasons { list-style: none; padding: 0 0 12px; font-size: 13px; }
 .pair > summary .v { justify-self: start; }
