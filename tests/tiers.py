@@ -35,7 +35,7 @@ FULL = {
     "blocks/|.*/compressed(-read)?$": "block-compressed images are decoded by a software driver for 20 seconds",
     "parts/in-flight/|draws/suspended-rendering-ends": "a program is killed in each command",
     "unit/test_(memtrack_model|trace_tail|trace_interrupted|trace_finish|trace_journal)$": "10 seconds and more",
-    "runner/": "10 seconds and more, about what runs tests",
+    "runner/test_(?!farm_report$)": "10 seconds and more, about what runs tests",
     "queues/a-host-event-set-too-late|streaming/a-cable-|present/the-display-that-answers": "10 seconds of waiting",
     "after/triangle$|trees/(suspended|nested)$|replay/memory-many$": "three seconds each; after/modern, trees/modern and replay/memory are alike",
     "streaming/(a-terminal-shows-what-arrives|commands-work-beside-frames)|states/depth$": "four seconds each, about what others have in part",
