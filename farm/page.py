@@ -139,10 +139,10 @@ def run_table(verdict: Verdict) -> str:
     for judged in verdict.runs:
         line, frame_ms = judged.run.line, judged.run.frame_ms
         ending = get(line, "signal") or (f"exit {get(line, 'exit', kind=int)}" if get(line, "exit", kind=int) is not None else "")
-        cells = [get(line, "repetition", kind=int) or 0, judged.run.outcome.replace("_", " "), ending, f"{frame_ms:.3g} ms" if frame_ms is not None else "",
+        cells = [get(line, "repetition", kind=int) or 0, judged.state, judged.run.outcome.replace("_", " "), ending, f"{frame_ms:.3g} ms" if frame_ms is not None else "",
                  f"{get(line, 'seconds', kind=NUMBER) or 0:.1f} s", get(line, "node") or "", (judged.run.hashes or "")[:12]]
         rows.append(f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in cells)}</tr>")
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("run", "outcome", "end", "frame", "took", "machine", "hash"))
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("run", "is", "replay says", "end", "frame", "took", "machine", "hash"))
     return f'<div><table class="runs"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>' if rows else ""
 
 
@@ -286,7 +286,7 @@ def make(farm: Farm, verdicts: list[Verdict], changes: list[Verdict], summary: d
     said = "".join(f'<p class="says error" role="alert">{text(sentence)}. Their results can\'t be compared.</p>' for sentence in summary["conflicts"])
     said += "".join(f'<p class="says">{text(sentence)}</p>' for sentence in summary["notes"])
     failing = sum(one.policy == FAIL for one in verdicts)
-    footer = f"By the policy, {many(failing, 'pair')} make this farm fail." if failing else "By the policy, no pair makes this farm fail."
+    footer = f"Pairs that make this farm fail, by the policy: {failing:,}."
     album = Album(farm.path)
     body = [HEAD.format(policy=POLICY, title=text(f"{title} · {farm.label}"), style=CSS + chosen), f'<header><p class="dim">Farm <b>{text(farm.label)}</b></p><h1>{title}</h1>'
             f'<p class="dim">{text(" · ".join(fact for fact in facts if fact))}</p><ul class="counts" aria-label="Verdicts">{chips}</ul>{said}</header>\n<main>',

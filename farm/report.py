@@ -95,24 +95,19 @@ def status_of(verdicts: list[Verdict], conflicts: list[str], rules: dict[str, st
     return MISSING if rules["missing"] == policy.FAIL and any(one.lost for one in verdicts) else 0
 
 
-def counted(count: int, one: str) -> str:
-    many = {"missing": "missing", "pass": "passes" if count == 1 else "pass"}.get(one)
-    return f"{count:,} {many or one + ('s' if one.endswith('failure') and count != 1 else '')}"
-
-
 def text(summary: dict, changes: list[Verdict], folder: Path) -> str:
     """The first line has all counts; then only what is new."""
-    counts = [counted(summary["verdicts"][name], name) for name in VERDICTS if summary["verdicts"][name]]
+    counts = [page.heading(name, summary["verdicts"][name]) for name in VERDICTS if summary["verdicts"][name]]
     against = f" against {plain(summary['baseline'])}" if summary["baseline"] else ", no baseline"
-    lines = [f"{plain(summary['label'])}{against}: {counted(summary['traces'], 'trace').replace(' trace', ' traces' if summary['traces'] != 1 else ' trace')} x "
-             f"{summary['devices']} devices: {', '.join(counts) or 'nothing was planned'}"]
+    lines = [f"{plain(summary['label'])}{against}: {page.many(summary['traces'], 'trace')} on "
+             f"{page.many(summary['devices'], 'device')}: {', '.join(counts) or 'nothing was planned'}"]
     lines += [f"error: {sentence}" for sentence in summary["conflicts"]]
     lines += [f"note: {sentence}" for sentence in summary["notes"]]
     for one in changes[:MOST_LINES]:
         lines.append(f"  {one.verdict + (' (excused)' if one.excused else ''):12} {one.id}  {plain(one.why)}")
     if len(changes) > MOST_LINES:
         left = Counter(one.verdict for one in changes[MOST_LINES:])
-        lines.append(f"  and {', '.join(counted(count, name) for name, count in left.items())} more")
+        lines.append(f"  and {', '.join(page.heading(name, count) for name, count in left.items())} more")
         lines += [f"  {count:,} pairs: {plain(why)}" for count, why in verdict.commonest(changes)]
     return "\n".join([*lines, f"Files: {plain(folder / 'index.html')}, and junit.xml, results.ndjson, failures.txt, flakes.txt beside it"])
 

@@ -159,7 +159,8 @@ def judge_run(run: Run, base: list[Run], expected: list[str], folders: list[Path
         return Judged(run, GOOD, "")
     checks, different = get(run.line, "verify", "checks", kind=int) or 0, get(run.line, "verify", "different", kind=int) or 0
     if run.outcome == "nothing_to_verify":
-        return Judged(run, UNKNOWN, "The trace has no recorded hashes, and there is no baseline.")
+        why = "The trace has no recorded hashes, and there is no baseline." if run.hashes else "Nothing can be compared: the trace has no recorded hashes, and presents nothing."
+        return Judged(run, UNKNOWN, why)
     if run.outcome == "incomplete" and checks and not different:
         return Judged(run, GOOD, "The trace is cut; all that was compared is the same.")
     if run.outcome == "incomplete":
