@@ -88,7 +88,7 @@ fieldset label { border: 1px solid var(--line); border-radius: 999px; padding: 1
 fieldset label:has(:checked) { color: var(--accent); border-color: var(--accent); }
 fieldset label:has(:focus-visible) { outline: 2px solid var(--accent); outline-offset: 1px; }
 footer { padding-top: 26px; padding-bottom: 30px; font-size: 12px; color: var(--dim); }
-@media (max-width: 800px) { header, main, footer { padding-left: 12px; padding-right: 12px; } .body { padding-left: 14px; } .matrix td { width: 56px; } th, td { padding: 4px 6px; }
+@media (max-width: 800px) { header, main, footer { padding-left: 12px; padding-right: 12px; } .body { padding-left: 14px; } .matrix td { width: 56px; } .many td { width: 36px; } th, td { padding: 4px 6px; }
   .runs td:last-child, .runs th:last-child { display: none; } }
 @media print { details:not([open]) > * { display: none; } .scrolls { max-height: none; } }
 """
