@@ -41,7 +41,7 @@ Exit status: 0; 1 by the policy: a new failure; 2 wrong usage, or another plan i
 
 # As long as there is no report.
 OPTIONS = """\
-  --skips TEXT       a file with regular expressions of NAME@DEVICE: these are not played
+  --skips FILE       a file with regular expressions of NAME@DEVICE: these are not played
   --json             one JSON object
 """
 

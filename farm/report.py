@@ -19,13 +19,13 @@ from .results import NUMBER, Baseline, Farm, get, plain, read_baseline, read_far
 from .verdict import CHANGES, VERDICTS, Verdict
 
 HELP_OPTIONS = """\
-  --baseline DIR      results of an earlier farm: its hashes and times are expected
-  --history DIR       folder of results folders: verdicts of the last 30 are shown
-  --expect FILE       known failures, lines of NAME@DEVICE,STATE: Fail, Crash, Timeout
-  --flakes FILE       regular expressions of NAME@DEVICE that may be flaky
-  --skips FILE        regular expressions of NAME@DEVICE that are left out
-  --policy FILE       verdicts that make the exit status 1 (TOML); default: a new failure
-  --json              the summary is one JSON object
+  --baseline DIR     results of an earlier farm: its hashes and times are expected
+  --history DIR      folder of results folders: verdicts of the last 30 are shown
+  --expect FILE      known failures, lines of NAME@DEVICE,STATE: Fail, Crash, Timeout
+  --flakes FILE      regular expressions of NAME@DEVICE that may be flaky
+  --skips FILE       regular expressions of NAME@DEVICE that are left out
+  --policy FILE      verdicts that make the exit status 1 (TOML); default: a new failure
+  --json             the summary is one JSON object
 """
 NO_TRACE, MISSING, USAGE = 3, 4, 2
 MOST_LINES = 25  # of pairs on a terminal

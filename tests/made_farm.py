@@ -44,14 +44,16 @@ class Made:
         self.write("plan.ndjson", {"trace": self.trace(name), "device": device, **(more or {"key": key, "repetition": repetition})})
         return key
 
-    def run(self, name: str, outcome: str, changed_at: int | None = None, device: str = "lavapipe", repetition: int = 0, shots: dict[int, bytes] = {}, **more: object) -> dict:
-        """`changed_at`: the frame from which on the hashes are others. `more`: members of the line."""
+    def run(self, name: str, outcome: str, changed_at: int | None = None, device: str = "lavapipe", repetition: int = 0, shots: dict[int, bytes] = {}, checks: int = 9,
+            **more: object) -> dict:
+        """`changed_at`: the frame from which on the hashes are others, so it is not as recorded. `more`: members of the line."""
+        outcome = "different" if outcome == "same" and changed_at is not None else outcome
         key = self.plan(name, device, repetition)
         files = {"screenshots": [{"frame": frame, "path": f"files/{key[:2]}/{key}/frame_{frame}.png"} for frame in shots], "mismatch": None, "stderr": None}
         for shot, data in zip(files["screenshots"], shots.values()):
             (self.path / shot["path"]).parent.mkdir(parents=True, exist_ok=True)
             (self.path / shot["path"]).write_bytes(data)
-        hashes = self.hashes(name, changed_at) if outcome in ("same", "different", "played", "incomplete") else None
+        hashes = self.hashes(name, changed_at, checks) if outcome in ("same", "different", "played", "incomplete") else None
         line = {"key": key, "label": self.label, "version": "0.1.0", "trace": self.trace(name), "device": device, "driver_files": "", "options": ["verify"],
                 "repetition": repetition, "outcome": outcome, "exit": 0, "signal": "SIGSEGV" if outcome == "crashed" else None, "error": None, "gpu": GPU, "frames": 9,
                 "verify": {"checks": 9, "within": 0, "different": 9 if outcome == "different" else 0, "left_out": 0, "first": None}, "hashes": hashes, "measure": None,
@@ -59,12 +61,12 @@ class Made:
         self.write(f"runs/{key[:2]}/{key}.ndjson", line)
         return line
 
-    def hashes(self, name: str, changed_at: int | None) -> dict:
+    def hashes(self, name: str, changed_at: int | None, checks: int) -> dict:
         lines = [{"check": frame, "kind": "present", "frame": frame, "packet": 10 * frame, "object": "VkSwapchainKHR:5", "same": None,
-                  "hash": f"{name}{frame}{changed_at is not None and frame >= changed_at}"} for frame in range(1, 10)]
+                  "hash": f"{name}{frame}{changed_at is not None and frame >= changed_at}"} for frame in range(1, checks + 1)]
         data = "".join(json.dumps(line) + "\n" for line in lines).encode()
         sha = hashlib.sha256(data).hexdigest()
         path = self.path / "hashes" / sha[:2] / f"{sha}.ndjson.gz"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(data))
-        return {"sha256": sha, "lines": 9}
+        return {"sha256": sha, "lines": checks}

@@ -103,6 +103,16 @@ class Report(unittest.TestCase):
         self.report(third, "--expect", self.file("fails", "# known\ncrash@lavapipe,Timeout\n"), status=4)
         self.report(third, "--expect", second.path / "failures.txt", status=1)  # there it crashed
 
+    def test_more_checks_than_the_baseline_are_good_where_all_is_as_recorded(self) -> None:
+        old = Made(self.folder, "old")
+        new = Made(self.folder, "new", 2, baseline=str(old.path))
+        for name, outcome in (("as", "same"), ("other", "different")):
+            old.run(name, outcome)
+            new.run(name, outcome, checks=10)
+        found = self.report(new, status=1)
+        self.assertEqual(found["of"], {"as": "pass", "other": "new failure"})
+        self.assertIn("it has more checks, and check 10 in frame 10", found["why"]["other"])
+
     def test_slower_is_more_than_the_spread_of_three_repetitions(self) -> None:
         old, new = Made(self.folder, "old"), Made(self.folder, "new", 2)
         steady, noisy = (10, 10.01, 9.99), (10, 12, 8)
