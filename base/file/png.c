@@ -2,6 +2,7 @@
 #include "base/file/png.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <png.h>
 #include <setjmp.h>
@@ -289,4 +290,51 @@ enum lap_status lap_png_write(const char *path, enum lap_pixel_layout layout, co
         return lap_fail(LAP_ERROR_ARGUMENT, "%s: no picture of %u x %u pixels of layout %d", path, width, height,
                         (int)layout);
     return write_picture(path, &picture);
+}
+
+/* ---- reading ---- */
+
+static enum lap_status read_from(FILE *file, const char *path, png_image *image, uint8_t **out)
+{
+    if (!png_image_begin_read_from_stdio(image, file))
+        return lap_fail(LAP_ERROR_IO, "%s: %s", path, image->message);
+    if ((uint64_t)image->width * image->height > LAP_PNG_MOST_PIXELS)
+        return lap_fail(LAP_ERROR_LIMIT, "%s: a picture of %u x %u pixels is too large", path, image->width,
+                        image->height);
+    image->format = PNG_FORMAT_RGBA;
+    image->flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
+    *out = malloc(PNG_IMAGE_SIZE(*image));
+    if (!*out)
+        return lap_no_memory(path);
+    return png_image_finish_read(image, NULL, *out, 0, NULL) ? LAP_OK
+                                                             : lap_fail(LAP_ERROR_IO, "%s: %s", path, image->message);
+}
+
+enum lap_status lap_png_read(const char *path, uint8_t **out_rgba, uint32_t *out_width, uint32_t *out_height)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer, too */
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    enum lap_status status;
+    struct stat is;
+    FILE *file = NULL;
+
+    *out_rgba = NULL;
+    if (fd >= 0 && fstat(fd, &is) == 0 && S_ISREG(is.st_mode))
+        file = fdopen(fd, "rb");
+    if (file) {
+        status = read_from(file, path, &image, out_rgba);
+        (void)fclose(file);
+    } else {
+        status = lap_fail(LAP_ERROR_IO, "%s: %s", path, fd < 0 ? strerror(errno) : "it is no regular file");
+        if (fd >= 0)
+            close(fd);
+    }
+    png_image_free(&image);
+    *out_width = image.width;
+    *out_height = image.height;
+    if (status != LAP_OK) {
+        free(*out_rgba);
+        *out_rgba = NULL;
+    }
+    return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * png: writes pixels in rows without padding as a PNG file. Knows no Vulkan: layouts are named by the order of channels
- * in memory.
+ * png: writes pixels in rows without padding as a PNG file, and reads such files. Knows no Vulkan: layouts are named by
+ * the order of channels in memory.
  *
  * The picture of a layout is 8-bit RGB, as an sRGB screen would show it: alpha is dropped (a window shows none), linear
  * floating point is clamped to 0..1 and encoded as sRGB. Other pictures are filled row by row. Any thread; nothing is
@@ -71,5 +71,12 @@ enum lap_status lap_png_write_rows(const char *path, enum lap_png_kind kind, uin
 /* To an open file, which the caller closes. name: for messages. */
 enum lap_status lap_png_write_rows_to(FILE *file, const char *name, enum lap_png_kind kind, uint32_t width,
                                       uint32_t height, lap_png_row_fn fill, const void *context) LAP_MUST_CHECK;
+
+#define LAP_PNG_MOST_PIXELS ((uint64_t)1 << 27) /* that are read */
+/* Reads any PNG file as rows of R, G, B, A with 8 bits, as an sRGB screen would show them; alpha is not multiplied into
+ * the colors. The caller frees *out_rgba. LAP_ERROR_IO, with a sentence: there is no such regular file, or no such
+ * picture in it; LAP_ERROR_LIMIT: it is too large; LAP_ERROR_MEMORY. */
+enum lap_status lap_png_read(const char *path, uint8_t **out_rgba, uint32_t *out_width,
+                             uint32_t *out_height) LAP_MUST_CHECK;
 
 #endif

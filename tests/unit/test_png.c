@@ -213,4 +213,70 @@ UNIT_TEST(a_full_disk_is_an_error)
     CHECK(access(path, F_OK) != 0);
 }
 
+/* One pixel. */
+static void fill_with_context(const void *context, uint32_t y, void *row)
+{
+    memcpy(row, context, 4);
+}
+
+static void fill_two(const void *context, uint32_t y, void *row)
+{
+    memcpy(row, context, 2);
+}
+
+static void check_read(const char *path, unsigned red, unsigned green, unsigned blue, unsigned alpha)
+{
+    uint32_t width = 0, height = 0;
+    uint8_t *rgba = NULL;
+
+    CHECK_EQ_INT(lap_png_read(path, &rgba, &width, &height), LAP_OK);
+    CHECK(rgba && width == 1 && height == 1);
+    CHECK_EQ_INT(rgba[0], red);
+    CHECK_EQ_INT(rgba[1], green);
+    CHECK_EQ_INT(rgba[2], blue);
+    CHECK_EQ_INT(rgba[3], alpha);
+    free(rgba);
+}
+
+UNIT_TEST(every_kind_of_picture_is_read_as_it_was_written)
+{
+    char path[] = "/tmp/test_png.XXXXXX";
+    const uint8_t bytes[4] = {10, 200, 30, 40};
+    const uint16_t word = 0x8080;
+
+    close(mkstemp(path));
+    CHECK_EQ_INT(lap_png_write(path, LAP_PIXEL_RGBA8, bytes, 1, 1), LAP_OK);
+    check_read(path, 10, 200, 30, 255);
+    CHECK_EQ_INT(lap_png_write_rows(path, LAP_PNG_RGBA8, 1, 1, fill_with_context, bytes), LAP_OK);
+    check_read(path, 10, 200, 30, 40);
+    CHECK_EQ_INT(lap_png_write_rows(path, LAP_PNG_GREY16, 1, 1, fill_two, &word), LAP_OK);
+    check_read(path, 128, 128, 128, 255);
+    unlink(path);
+}
+
+UNIT_TEST(a_file_without_a_picture_is_an_error)
+{
+    /* 65,536 x 65,536 pixels, as the head says. */
+    static const uint8_t large[] = {137, 80,  78,  71, 13, 10, 26, 10, 0,  0,  0,  13, 73,  72, 68,
+                                    82,  0,   1,   0,  0,  0,  1,  0,  0,  8,  2,  0,  0,   0,  227,
+                                    230, 167, 180, 0,  0,  0,  0,  73, 68, 65, 84, 53, 175, 6,  30};
+    char path[] = "/tmp/test_png.XXXXXX";
+    int fd = mkstemp(path);
+    uint32_t width, height;
+    uint8_t *rgba;
+
+    CHECK(fd >= 0);
+    CHECK_EQ_INT(lap_png_read(path, &rgba, &width, &height), LAP_ERROR_IO);
+    CHECK(write(fd, large, sizeof large) == (ssize_t)sizeof large && close(fd) == 0);
+    CHECK_EQ_INT(lap_png_read(path, &rgba, &width, &height), LAP_ERROR_LIMIT);
+    CHECK(!rgba);
+    CHECK_EQ_INT(lap_png_write(path, LAP_PIXEL_RGBA8, (uint8_t[16]){0}, 2, 2), LAP_OK);
+    CHECK(truncate(path, 60) == 0);
+    CHECK(lap_png_read(path, &rgba, &width, &height) < 0 && !rgba);
+    CHECK(unlink(path) == 0);
+    CHECK_EQ_INT(lap_png_read(path, &rgba, &width, &height), LAP_ERROR_IO);
+    CHECK_EQ_INT(lap_png_read("/tmp", &rgba, &width, &height), LAP_ERROR_IO);
+    CHECK(strstr(lap_error_message(), "no regular file") != NULL);
+}
+
 UNIT_MAIN();
