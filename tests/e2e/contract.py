@@ -94,6 +94,7 @@ def a_missing_file_is_exit_status_3(context: Context) -> None:
                     ["compile", "-o", "new"], ["export", "-o", "new"], ["asm", "-o", "new"], ["disasm"], ["run"], ["import", "-o", "new"]):
         one_sentence(context.run([context.program("lapilli"), *command, "no-such.lapilli"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "find", "no-such.lapilli", "text"], expect=3).err)
+    one_sentence(context.run([context.program("lapilli"), "assert", "no-such.lapilli", "frames == 0"], expect=3).err)
 
 
 @case
@@ -106,6 +107,7 @@ def a_file_that_is_no_trace_is_exit_status_3(context: Context) -> None:
         for name in ("a.lapilli", "b.lapilli", "."):
             one_sentence(context.run([context.program("lapilli"), *command, name], expect=3).err)
             one_sentence(context.run([context.program("lapilli"), "find", name, "text"], expect=3).err)
+            one_sentence(context.run([context.program("lapilli"), "assert", name, "frames == 0", "different == 0"], expect=3).err)
 
 
 @case
@@ -137,12 +139,13 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["run"], ["run", "f", "--sandbox=off"], ["run", "f", "--replace-shader", "1=f"], ["run", "--listen", "unix:g", "f"], ["run", "--listen", "tcp://192.0.2.1:9"], ["run", "--cache", "g", "f"],
                     ["import", "f"], ["import", "-o", "g"], ["import", "-o", "g", "f", "f"], ["import", "-o", "g", "--sandbox=open", "f"],
                     ["farm"], ["farm", "fly"], ["farm", "run", "--results", "g"], ["farm", "status", "--results", "g"],
+                    ["assert"], ["assert", "f"], ["assert", "f", "frames"], ["assert", "--junit", "", "f", "frames == 1"], ["assert", "--sandbox=open", "f", "frames == 1"],
                     ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
                     ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["image", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"],
-                    ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"], ["run", "--help"], ["import", "--help"], ["farm", "--help"]):
+                    ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"], ["run", "--help"], ["import", "--help"], ["assert", "--help"], ["farm", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     version = json.loads(context.run([context.program("lapilli"), "--version", "--json"]).out)
