@@ -2,6 +2,7 @@
 /* lapilli-assert: whether conditions hold on a trace and on a replay of it, for tests. */
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,6 +273,7 @@ static int judge_all(void *argument)
     struct judge judge = {.facts = &work->facts};
     bool good = true;
 
+    (void)signal(SIGPIPE, SIG_IGN); /* a reader of stdout that wants no more changes no result */
     work->verdicts = calloc(work->conditions.count, sizeof *work->verdicts);
     if (!work->verdicts) {
         fprintf(stderr, PROGRAM ": out of memory\n");

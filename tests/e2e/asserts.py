@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -16,6 +17,7 @@ from pathlib import Path
 from e2e.blocks import rows_of_png
 from e2e.cases import Cases, Context, Done, Skip, check, display, patience, validation_layer
 from e2e.present import wait_for
+from e2e.sandbox import needs_sandbox
 
 CASES = Cases()
 case = CASES.add
@@ -108,6 +110,13 @@ def the_trace_alone(context: Context) -> None:
     lines = done.out.splitlines()
     check(len(lines) == 4 and "FAIL" in lines[0] and "found 60" in lines[0] and "unknown" in lines[1] and "\033[32mok" in lines[2] and "here" not in lines[2], done.out)
     check(lines[3] == "assert: 3 conditions, 1 failed, 1 unknown", done.out)
+    # A reader that has gone changes no result.
+    reader, writer = os.pipe()
+    os.close(reader)
+    for condition, status in (("frames == 60", 0), ("frames == 1", 1)):
+        gone = subprocess.run([context.program("lapilli-assert"), "out.lapilli", condition], cwd=context.folder, env=context.environment(), stdout=writer, stderr=subprocess.PIPE, check=False)
+        check(gone.returncode == status and not gone.stderr, f"{condition}: {gone}")
+    os.close(writer)
     check(ask(context, "--quiet", "frames == 60").out == "assert: 1 condition, 0 failed, 0 unknown\n", "--quiet prints what holds")
 
 
@@ -205,6 +214,22 @@ def a_report_for_ci_is_xml(context: Context) -> None:
     ask(context, "--junit", "no/such.xml", "frames == 0", expect=1)
 
 
+@case
+def pictures_are_read_in_a_sandbox(context: Context) -> None:
+    strace = shutil.which("strace")
+    if not strace:
+        raise Skip("strace is not installed")
+    context.capture([context.app("headless")])
+    needs_sandbox(context)
+    write_png(context.folder / "golden.png", [bytes(3)])
+    context.run([strace, "-f", "-o", "traced", "-e", "trace=openat,seccomp,landlock_restrict_self", context.program("lapilli-assert"), "out.lapilli", "image(1) == golden.png"], expect=5)
+    lines = (context.folder / "traced").read_text().splitlines()
+    opened = [line.split()[0] for line in lines if '"golden.png"' in line]
+    for entered in ("landlock_restrict_self(", "seccomp(SECCOMP_SET_MODE_FILTER"):
+        own = [line for line in lines if opened and line.split()[0] == opened[0] and (entered in line or '"golden.png"' in line)]
+        check(len(opened) == 1 and entered in own[0], f"{lines[-20:]}")
+
+
 def stand_ins(context: Context, **scripts: str) -> str:
     """The program among shell scripts, which it takes for its neighbours."""
     folder = context.folder / "bin"
@@ -228,6 +253,19 @@ def answers_without_sense_hold_nothing(context: Context) -> None:
     check("?[31mred" in done.out and "\033" not in done.out, done.text)
     check(not list((context.folder / "new").iterdir()), "a picture is written")
     leaves_nothing(context)
+
+
+@case
+def replays_are_as_few_as_can_be(context: Context) -> None:
+    """One for pictures of frames, messages and checks together; one for each command, and one for each range of frames that is measured."""
+    program = stand_ins(context, replay='echo "$@" >> calls; exit 1', tree="echo >> trees; exit 1", info="echo >> infos; exit 1")
+    context.run([program, "out.lapilli", "messages == 0", "pixel(3, 0,0) == 1,2,3", "pixel(5, 1,0) == 1,2,3", "errors == 0", "different == 0", "image(4) == x.png",
+                 "texel(1.1.1.2, color0, 0,0) == 1,2,3", "texel(1.1.1.2, depth, 0,0) == 1,2,3", "gpu_ms(3-5) > 1", "wall_ms(3-5).max > 1", "gpu_ms > 1",
+                 "draws(3) == 1", "draws(5) == 1", "dispatches(9-) == 1", "frames == 1", "bytes == 1"], expect=5)
+    calls = (context.folder / "calls").read_text().splitlines()
+    check([len([call for call in calls if option in call]) for option in ("--screenshot 3,5,4 ", "--validate --verify", "--after 1.1.1.2", "--measure", "--frames 3-5")] == [1, 1, 1, 2, 1], f"{calls}")
+    check(len(calls) == 4 and not any("--measure" in call and ("--validate" in call or "--screenshot" in call) for call in calls), f"{calls}")
+    check([(context.folder / name).read_text() for name in ("trees", "infos")] == ["\n", "\n"], "the trace is read more often")
 
 
 @case

@@ -576,6 +576,7 @@ def output_that_can_not_be_written_is_exit_status_1(context: Context) -> None:
                         ["lapilli-tree", "out.lapilli"], ["lapilli-tree", "--json", "out.lapilli"], ["lapilli-draws", "out.lapilli"], ["lapilli-draws", "--json", "--state", "out.lapilli"], ["lapilli-find", "out.lapilli", "VkDevice:1"],
                         ["lapilli-shaders", "out.lapilli"], ["lapilli-shaders", "--json", "out.lapilli"],
                         ["lapilli-state", "--at", "1", "out.lapilli"], ["lapilli-state", "--at", "1", "--json", "out.lapilli"], ["lapilli-uses", "out.lapilli", "VkDevice:1"],
+                        ["lapilli-assert", "out.lapilli", "frames > 0", "calls > 1"], ["lapilli-assert", "--json", "out.lapilli", "frames > 0"],
                         ["lapilli-uses", "--unused", "out.lapilli"], ["lapilli-repair", "--json", "out.lapilli"],
                         ["lapilli-compress", "-o", "small", "out.lapilli"], ["lapilli-trim", "--frames", "1", "--no-gpu", "-o", "part", "out.lapilli"],
                         ["lapilli-compile", "-o", "made", "out.lapilli"], ["lapilli-compile", "--json", "-o", "made", "out.lapilli"], ["lapilli-disasm", "out.lapvm"],
