@@ -16,7 +16,7 @@ TIERS = ("gate", "full", "all")
 FULL = {
     "torture/": "thousands of points, of which a sample takes minutes",
     "stuck/|outcomes/a-driver-that-does-not-return": "each waits for a limit",
-    "farm/(a-full-disk|a-trace-that-changes)": "three seconds each; the others have farms that are killed and replays that crash and hang",
+    "farm/(a-full-disk|a-trace-that-changes|a-fault-of-a-driver)": "three seconds each; the others have farms that are killed and replays that crash and hang",
     "bench/": "workloads run to their end",
     "bounded/": "the most memory that a process had, which other processes may change",
     "(matrix|planner|verify/all|trees/each|states/each|experiments/each|after/each|transforms/each|shaders/each|program/each|waiting/each)/": "every program in one more way",

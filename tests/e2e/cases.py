@@ -28,6 +28,7 @@ ADDRESSES = "VK_LAYER_LAPILLI_TEST_addresses"
 INTRUDER = "VK_LAYER_LAPILLI_TEST_intruder"
 CRASH = "VK_LAYER_LAPILLI_TEST_crash"
 STUCK = "VK_LAYER_LAPILLI_TEST_stuck"
+TEXEL = "VK_LAYER_LAPILLI_TEST_texel"
 TEST_LAYER = "VK_LAYER_LAPILLI_TEST_"
 TIMEOUT = 240
 PATIENCE = 1.0  # tests/run.py: by how much this machine is slower, now, than the one that limits were set on

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -13,7 +14,8 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from e2e.cases import CRASH, OTHER_DRIVERS, Cases, Context, check, crashing, patience
+from e2e.cases import CRASH, OTHER_DRIVERS, TEXEL, Cases, Context, check, crashing, display, patience
+from e2e.contents import pixels
 
 CASES = Cases()
 case = CASES.add
@@ -135,6 +137,35 @@ def a_farm_that_is_killed_goes_on_and_plays_each_run_once(context: Context) -> N
     check("another plan is there" in context.run(command(context, results.name), expect=2).err, "another plan is taken")
     matrix(context, 'name = "here"\nmemry_mib = 1')
     check("'memry_mib'" in context.run(command(context, "other"), expect=2).err, "an unknown key is taken")
+
+
+@case
+def a_fault_of_a_driver_is_named(context: Context) -> None:
+    """One texel of one device is wrong: by trace, device, frame and picture."""
+    display()
+    record(context, "compute", "depth")
+    context.capture([*context.installed("vkcube"), "--c", "3"], "traces/cube.lapilli")
+    for night, fault in (("old", ""), ("new", f"environment = {{VK_LAYER_PATH = '{context.layer_folder(TEXEL)}', VK_INSTANCE_LAYERS = '{TEXEL}', LAPILLI_TEXEL = '1'}}")):
+        matrix(context, 'name = "good"', f'name = "faulty"\n{fault}', label=night, repeat_failures=1, options=["verify", "screenshots=1,last"])
+        more = ["--baseline", "old"] if fault else []
+        said = context.run(command(context, night, "run", *more), expect=1 if fault else 0).out
+        check(("2 new failures" in said) == bool(fault) and ("6 pass" in said) != bool(fault), said)
+    found = {(line["trace"]["name"], line["device"]): line for line in map(json.loads, (context.folder / "new/results.ndjson").read_text().splitlines())}
+    check({pair for pair, line in found.items() if line["verdict"] == "new failure"} == {("cube", "faulty"), ("depth", "faulty")}, f"{found.keys()}")
+    cube = found["cube", "faulty"]
+    check("first in frame 1, packet" in cube["why"] and "VkSwapchainKHR:1" in cube["why"], cube["why"])
+    shots = [context.folder / night / line["files"]["screenshots"][0]["path"] for night, line in
+             (("new", cube), ("old", results_of(context.folder / "old", "cube", "faulty")))]
+    (width, height, _, got), (_, _, _, expected) = map(pixels, shots)
+    size = len(got) // (width * height)
+    away = [i for i in range(width * height) if got[i * size:(i + 1) * size] != expected[i * size:(i + 1) * size]]
+    check(away == [8 * width + 8], f"texels that differ: {away[:9]}")
+    page = (context.folder / "new/index.html").read_text()
+    check(page.count("data:image/png;base64,") >= 2 and base64.b64encode(shots[0].read_bytes()).decode() in page, "the page has not the picture")
+
+
+def results_of(folder: Path, trace: str, device: str) -> dict:
+    return next(line for line in results_in(folder) if (line["trace"]["name"], line["device"]) == (trace, device))
 
 
 @case
