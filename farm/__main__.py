@@ -25,7 +25,9 @@ Plays traces on devices and drivers, of this machine or of others, and says what
   --traces FROM      a folder (all .lapilli below it), a trace, or a file with a path a line
   --matrix FILE.toml
                      devices, drivers and options (docs/farm.md)
-  --jobs N           replays at a time; default: as many as processors and GPU memory allow
+  --engine HOW       local (default) or slurm
+  --jobs N           replays at a time; default: as many as processors and GPU memory allow; slurm: elements of a
+                     device at a time
   --attempts N       how often a run is tried that is lost with its machine (default: 3); a result is never tried again
 {report}\
   --help             this text
@@ -34,8 +36,8 @@ Plays traces on devices and drivers, of this machine or of others, and says what
 With --json, run prints a line for each run that ends. A run that was interrupted goes on when the same command is
 started again.
 
-Exit status: 0; 1 by the policy: a new failure; 2 wrong usage, or another plan is in the folder; 3 no readable trace;
-4 runs are missing; 127 lapilli-replay can't be started; 128 + n signal n ended it.
+Exit status: 0; 1 by the policy: a new failure; 2 wrong usage, another plan in the folder, or Slurm refuses a device;
+3 no readable trace; 4 runs are missing; 127 lapilli-replay can't be started; 128 + n signal n ended it.
 """
 
 
@@ -69,6 +71,7 @@ def parsers(with_report: bool) -> dict[str, Parser]:
         if command == "run":
             parser.add_argument("--traces", required=True)
             parser.add_argument("--matrix", required=True)
+            parser.add_argument("--engine", choices=["local", "slurm"], default="local")
             parser.add_argument("--jobs", type=positive, default=0)
             parser.add_argument("--attempts", type=positive, default=3)
             parser.add_argument("--skips")

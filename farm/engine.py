@@ -7,7 +7,7 @@ import json
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Iterable
+from typing import Callable, ClassVar, Iterable
 
 from farm import publish
 
@@ -74,6 +74,7 @@ class Engine:
     say: Callable[[str], None]
     notes: list[str] = field(default_factory=list)  # sentences for the summary
     mark: bytes = b""
+    goes_on: ClassVar[str] = ""  # a sentence about what an interrupt leaves
 
     def __post_init__(self) -> None:
         self.mark = cancel_mark(self.results)

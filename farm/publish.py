@@ -62,6 +62,8 @@ def _own(path: Path, data: bytes | Path) -> Iterator[Path]:
 
 def publish(path: Path, data: bytes) -> bool:
     """Makes a file; False: it was there before, and stays."""
+    if path.exists():
+        return False
     try:
         with _own(path, data) as own:
             try:
@@ -102,6 +104,14 @@ def publish_hashes(results: Path, lines: bytes) -> str:
     if not path.exists():
         publish(path, gzip.compress(lines, mtime=0))
     return name
+
+
+def read_object(path: Path) -> dict:
+    """Of a file of JSON. OSError, ValueError: it can't be read."""
+    found = json.loads(path.read_bytes())
+    if not isinstance(found, dict):
+        raise ValueError("no object")
+    return found
 
 
 def read_result(path: Path) -> dict | None:

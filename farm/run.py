@@ -18,6 +18,7 @@ from farm import publish
 from farm.cache import Known
 from farm.engine import Cancelled, Engine, History, Refused
 from farm.engine_local import LocalEngine
+from farm.engine_slurm import SlurmEngine
 from farm.work import GOOD, Interrupted, Tools, Work, interrupt, signals
 
 SHOWN_SECONDS = 0.2
@@ -208,6 +209,8 @@ def prepare(args: argparse.Namespace, tools: Tools) -> int:
 
 def make_engine(args, results, plan, tools, traces, new, history, done, progress) -> Engine:
     common = (results, args.attempts, history, done, progress.say)
+    if args.engine == "slurm":
+        return SlurmEngine(*common, matrix=plan.matrix, program=tools.farm, jobs=args.jobs)
     planned = {str(trace.path): trace.of for trace in traces if trace.of}
     return LocalEngine(*common, work=Work(results, plan.matrix, plan.version, tools, publish.HOST, planned=planned), jobs=args.jobs, shift=not new)
 
@@ -221,7 +224,7 @@ def play_all(args: argparse.Namespace, farm: Farm) -> int:
         if not left:
             left = farm.play(farm.repeats())
     except Interrupted as interrupted:
-        ended, status = "interrupted; the same command goes on from here", 128 + interrupted.args[0]
+        ended, status = "interrupted; the same command goes on from here" + farm.engine.goes_on, 128 + interrupted.args[0]
     except Cancelled:
         ended, status = "cancelled; the same command goes on from here", MISSING
     except Refused as error:

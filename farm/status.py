@@ -12,6 +12,7 @@ from pathlib import Path
 
 from farm import plan as plans
 from farm import publish
+from farm import engine_slurm
 from farm.engine import CANCEL
 
 
@@ -28,10 +29,12 @@ def counted(results: Path) -> dict:
         if key in found:
             of["done"] += 1
             of["outcomes"][found[key]["outcome"]] += 1
+    waiting = engine_slurm.elements(engine_slurm.job_name(results)) if (results / "chunks").is_dir() else None
     attempts = [path.name for path in (results / "attempts").glob("[!.]*")]
     last = max((line["start"] + line["seconds"] for line in found.values()), default=None)
     return {"label": farm["label"], "version": farm["version"], "created": farm["created"], "runs": len(runs), "done": len(found), "devices": list(devices.values()),
             "skipped": sum("skip" in line for line in lines), "unreadable": sum("unreadable" in line for line in lines), "infrastructure_failures": len(attempts),
+            "jobs": None if waiting is None else len(waiting),
             "twice": sum(1 for _ in (results / "twice").glob("[!.]*")), "last_result": last}
 
 
@@ -51,6 +54,8 @@ def show(args: argparse.Namespace) -> int:
     for device in found["devices"]:
         outcomes = ", ".join(f"{count} {outcome}" for outcome, count in device["outcomes"].most_common())
         print(f"  {device['device']:{width}}  {device['done']} of {device['runs']}" + (f": {outcomes}" if outcomes else ""))
+    if found["jobs"]:
+        print(f"{found['jobs']} elements of Slurm wait or run")
     for key, text in (("skipped", "pairs are left out"), ("unreadable", "pairs have no readable trace"), ("infrastructure_failures", "attempts ended without a result (attempts/)"),
                       ("twice", "results came second (twice/)")):
         if found[key]:
@@ -59,7 +64,7 @@ def show(args: argparse.Namespace) -> int:
 
 
 def cancel(args: argparse.Namespace) -> int:
-    """Farms that work in this folder see the file and end."""
+    """Farms that work in this folder see the file and end. Their jobs are ended behind that, so that none is submitted again."""
     results = Path(args.results).absolute()
     if not (results / "farm.json").exists():
         print(f"lapilli-farm: {results} has no farm", file=sys.stderr)
@@ -69,4 +74,9 @@ def cancel(args: argparse.Namespace) -> int:
     except publish.NoRoom as error:
         print(f"lapilli-farm: {error}", file=sys.stderr)
         return 1
+    if (results / "chunks").is_dir():
+        done = engine_slurm.ask("scancel", f"--name={engine_slurm.job_name(results)}")
+        if done.returncode:
+            print(f"lapilli-farm: {engine_slurm.sentence(done)}", file=sys.stderr)
+            return 1
     return 0

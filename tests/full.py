@@ -50,6 +50,7 @@ PARTS = {
     "matrix": Part(90, f"make {CHECKED} matrix"),
     "deb": Part(90, "make check-deb"),
     "suites": Part(90, "make check-suites"),
+    "farm": Part(15, f"make {CHECKED} check-farm"),
     "valgrind": Part(120, "make check-valgrind"),
     "torture": Part(120, f'make {CHECKED} TORTURE="--points 100" torture'),
     "fuzz": Part(60, 'make FUZZ_SECONDS=60 FUZZ_ARGUMENTS="--jobs 1" fuzz'),

@@ -242,3 +242,29 @@ def a_trace_that_changes_is_no_result(context: Context) -> None:
     check("is another trace than was planned" in said, said)
     check([line["trace"]["name"] for line in results_in(context.folder / "results")] == ["headless"], "its result is there")
     check("another plan is there" in context.run(run, expect=2).err, "the plan of other traces is taken")
+
+
+GIVEN = """
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+from farm.work import NoDevice, given_gpu
+gpus = [{"uuid": "%032x" % number, "name": "Fast 1"} for number in (7, 8)]
+def ask(wanted, **variables):
+    try:
+        return int(given_gpu(wanted, gpus, variables) or "0", 16)
+    except NoDevice as error:
+        return str(error)
+print([ask("fast", SLURM_JOB_ID="1", CUDA_VISIBLE_DEVICES="1"), ask("", SLURM_JOB_ID="1", CUDA_VISIBLE_DEVICES="GPU-00000000-0000-0000-0000-000000000007,1"),
+       ask("", CUDA_VISIBLE_DEVICES="1"), ask("0", SLURM_JOB_ID="1", CUDA_VISIBLE_DEVICES="1"), ask("", SLURM_JOB_ID="1", CUDA_VISIBLE_DEVICES="5"), ask("", SLURM_JOB_ID="1"),
+       ask("slow", SLURM_JOB_ID="1", CUDA_VISIBLE_DEVICES="0")])
+"""
+
+
+@case
+def the_gpu_that_slurm_gave_is_asked_for_where_that_can_be_told(context: Context) -> None:
+    smi = context.folder / "nvidia-smi"
+    smi.write_text("#!/bin/sh\nfor n in 0 1; do echo \"GPU $n: Fast 1 (UUID: GPU-00000000-0000-0000-0000-00000000000$((n + 7)))\"; done\n")
+    smi.chmod(0o755)
+    said = context.run([sys.executable, "-c", GIVEN, str(context.build / "libexec/lapilli")], {"PATH": f"{context.folder}:{os.environ['PATH']}"}).out
+    check(said.strip() == "[8, 7, 0, 0, 0, 0, \"Slurm gave this job the GPU 'Fast 1', and not 'slow'\"]", said)
