@@ -15,6 +15,7 @@ from farm.process import Stopped
 from farm.work import Infrastructure, NoDevice, Work
 
 UNKNOWN_SHARE = 2  # of runs whose memory is not known so many are played at a time on a device
+LOOK_AHEAD = 100  # runs that are looked at for one that fits beside the others
 CHECK_SECONDS = 1.0
 MIB = 1 << 20
 
@@ -82,14 +83,16 @@ class _Session:
         return not here or sum(self.engine.history.peak_bytes(r) or memory // UNKNOWN_SHARE for r in [*here, run]) <= memory
 
     def _start(self) -> None:
-        for run in list(self.pending):
-            if len(self.running) >= self.jobs:
-                return
+        at = 0
+        while at < min(len(self.pending), LOOK_AHEAD) and len(self.running) < self.jobs:
+            run = self.pending[at]
             if self._fits(run):
-                self.pending.remove(run)
+                del self.pending[at]
                 self.running[self.pool.submit(self.engine.work.perform, run)] = run
             elif self.engine.work.device(run["device"]).alone:
                 return  # those come last, and wait for all others
+            else:
+                at += 1
 
     def _end(self, future: Future, run: dict) -> bool:
         """Whether a new file came of it."""

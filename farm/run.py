@@ -221,8 +221,7 @@ def play_all(args: argparse.Namespace, farm: Farm) -> int:
     status = 0
     try:
         left = farm.play(farm.runs)
-        if not left:
-            left = farm.play(farm.repeats())
+        left += farm.play(farm.repeats())
     except Interrupted as interrupted:
         ended, status = "interrupted; the same command goes on from here" + farm.engine.goes_on, 128 + interrupted.args[0]
     except Cancelled:
