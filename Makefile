@@ -183,7 +183,7 @@ RUNPATH := $(RUNPATH)$(if $(filter-out $$ORIGIN/../lib/lapilli,$(RUNPATH)),:$$OR
 RUNPATH_STAMP := $(BUILD)/runpath
 PROGRAMS := $(TOOL_NAMES:%=$(BUILD)/bin/%) $(BUILD)/bin/lapilli-replay
 # Of Python: a program that finds its package beside the folder that it lies in.
-FARM := $(BUILD)/bin/lapilli-farm $(patsubst %,$(BUILD)/libexec/lapilli/%,$(wildcard farm/*.py))
+FARM := $(if $(ANDROID_DIR),,$(BUILD)/bin/lapilli-farm $(patsubst %,$(BUILD)/libexec/lapilli/%,$(wildcard farm/*.py)))
 libexecdir = $(dir $(bindir))libexec
 LIBRARY := $(BUILD)/lib/libVkLayer_lapilli.so
 # In folders that programs of 32 and of 64 bits share.
@@ -205,7 +205,7 @@ MANIFESTS := $(MANIFEST_KINDS:%=$(BUILD)/share/vulkan/%_layer.d/$(MANIFEST))
 MAKE_MANIFEST = $(PYTHON) manifests/make_manifest.py --ids $(GEN)/gen_ids.h
 
 .PHONY: all
-all: $(PROGRAMS) $(LIBRARY) $(if $(ANDROID_DIR),,$(FARM) $(MANIFESTS) $(PAGES)) ## build everything (default)
+all: $(PROGRAMS) $(LIBRARY) $(FARM) $(if $(ANDROID_DIR),,$(MANIFESTS) $(PAGES)) ## build everything (default)
 
 .PHONY: look
 # Several makes may look at once (tests install side by side), so each writes a file of its own.
@@ -604,9 +604,9 @@ install-built: install-layer-built
 	install -d $(DESTDIR)$(includedir)
 	install -m 644 include/lapilli.h $(DESTDIR)$(includedir)
 	install -d $(DESTDIR)$(bindir)
-	install $(PROGRAMS) $(BUILD)/bin/lapilli-farm $(DESTDIR)$(bindir)
-	install -d $(DESTDIR)$(libexecdir)/lapilli/farm
-	install -m 644 $(filter %.py,$(FARM)) $(DESTDIR)$(libexecdir)/lapilli/farm
+	install $(PROGRAMS) $(filter-out %.py,$(FARM)) $(DESTDIR)$(bindir)
+	for file in $(patsubst $(BUILD)/libexec/%,%,$(filter %.py,$(FARM))); do \
+		install -D -m 644 $(BUILD)/libexec/$$file $(DESTDIR)$(libexecdir)/$$file || exit 1; done
 	install -d $(DESTDIR)$(libdir)/lapilli
 	install -m 644 $(SHARED_LIBRARY) $(DESTDIR)$(libdir)/lapilli
 	for file in $(DESKTOP); do install -D -m 644 $${file%%:*} $(DESTDIR)$(datadir)/$${file#*:} || exit 1; done
@@ -618,7 +618,7 @@ uninstall-layer: ## remove what install-layer put there
 
 uninstall: uninstall-layer ## remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(datadir)/,$(PAGE_FILES) $(foreach f,$(DESKTOP),$(lastword $(subst :, ,$(f)))))
-	rm -f $(DESTDIR)$(includedir)/lapilli.h $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS) $(BUILD)/bin/lapilli-farm) $(DESTDIR)$(libdir)/lapilli/$(notdir $(SHARED_LIBRARY))
+	rm -f $(DESTDIR)$(includedir)/lapilli.h $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS) $(filter-out %.py,$(FARM))) $(DESTDIR)$(libdir)/lapilli/$(notdir $(SHARED_LIBRARY))
 	rm -f $(patsubst $(BUILD)/libexec/%,$(DESTDIR)$(libexecdir)/%,$(filter %.py,$(FARM)))
 	[ ! -d $(DESTDIR)$(libexecdir)/lapilli/farm ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libexecdir)/lapilli/farm $(DESTDIR)$(libexecdir)/lapilli
 	[ ! -d $(DESTDIR)$(libdir)/lapilli ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libdir)/lapilli
