@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -41,13 +40,6 @@ Exit status: 0; 1 by the policy: a new failure; 2 wrong usage, another plan in t
 """
 
 
-# As long as there is no report.
-OPTIONS = """\
-  --skips FILE       a file with regular expressions of NAME@DEVICE: these are not played
-  --json             one JSON object
-"""
-
-
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         print(f"lapilli-farm: {message}. Try 'lapilli farm --help'.", file=sys.stderr)
@@ -61,12 +53,13 @@ def positive(text: str) -> int:
     return number
 
 
-def parsers(with_report: bool) -> dict[str, Parser]:
+def parsers() -> dict[str, Parser]:
+    from farm import report
     found = {}
     for command in ("run", "status", "report", "cancel"):
-        parser = found[command] = Parser(prog="lapilli-farm", add_help=False, allow_abbrev=False, conflict_handler="resolve")
+        parser = found[command] = Parser(prog="lapilli-farm", add_help=False, allow_abbrev=False)
         parser.add_argument("--results", required=True)
-        if command in ("run", "status"):
+        if command == "status":
             parser.add_argument("--json", action="store_true")
         if command == "run":
             parser.add_argument("--traces", required=True)
@@ -74,9 +67,7 @@ def parsers(with_report: bool) -> dict[str, Parser]:
             parser.add_argument("--engine", choices=["local", "slurm"], default="local")
             parser.add_argument("--jobs", type=positive, default=0)
             parser.add_argument("--attempts", type=positive, default=3)
-            parser.add_argument("--skips")
-        if with_report and command in ("run", "report"):
-            from farm import report
+        if command in ("run", "report"):
             report.add_options(parser)
     return found
 
@@ -89,13 +80,9 @@ def main(arguments: list[str], folder: Path) -> int:
     if command == "work" and len(arguments) == 3:  # a job of Slurm
         from farm import work
         return work.main(Path(arguments[1]), Path(arguments[2]), tools)
-    with_report = importlib.util.find_spec("farm.report") is not None
     if "--help" in arguments or "-h" in arguments or command == "help":
-        options = OPTIONS
-        if with_report:
-            from farm import report
-            options = report.HELP_OPTIONS.rstrip("\n") + "\n"
-        print(HELP.format(report=options), end="")
+        from farm import report
+        print(HELP.format(report=report.HELP_OPTIONS), end="")
         return 0
     if "--version" in arguments:
         try:
@@ -104,7 +91,7 @@ def main(arguments: list[str], folder: Path) -> int:
             print(f"lapilli-farm: lapilli-replay can't be started: {error}", file=sys.stderr)
             return 127
         return 0
-    found = parsers(with_report)
+    found = parsers()
     if command not in found:
         found["run"].error(f"there is no command '{command}': {', '.join(found)}" if command else "a command is wanted: " + ", ".join(found))
     args = found[command].parse_args(arguments[1:])

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import sys
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from farm import matrix as matrices
 from farm import plan as plans
-from farm import publish
+from farm import policy, publish, report, verdict
 from farm.cache import Known
 from farm.engine import Cancelled, Engine, History, Refused
 from farm.engine_local import LocalEngine
@@ -64,15 +63,12 @@ class Counts:
     total: int = 0
     done: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
-    drivers: dict[str, set[str]] = field(default_factory=dict)
     start: float = field(default_factory=time.monotonic)
     first: int = 0
 
     def add(self, line: dict, new: bool = True) -> None:
         self.done += 1
         self.outcomes[line["outcome"]] += 1
-        if line.get("gpu"):
-            self.drivers.setdefault(line["device"], set()).add(f"{line['gpu'].get('name')}, {line['gpu'].get('driver')}")
         if not new:
             self.first += 1
             return
@@ -105,9 +101,8 @@ class Farm:
 
     def repeats(self) -> list[dict]:
         """The runs that failures cause. The frame that differs first is shown."""
-        if not self.plan.matrix.repeat_failures or not importlib.util.find_spec("farm.verdict"):
+        if not self.plan.matrix.repeat_failures:
             return []
-        from farm import verdict
         failing = verdict.failing_frames(self.results, self.baseline)
         known = plans.read_lines(self.results / "repeats.ndjson")
         keys, lines = {line["key"] for line in known}, []
@@ -125,8 +120,7 @@ class Farm:
     def engine_device(self, name: str) -> matrices.Device:
         return next(device for device in self.plan.matrix.device if device.name == name)
 
-    def play(self, runs: list[dict]) -> list[dict]:
-        """Those that are left without a result."""
+    def play(self, runs: list[dict]) -> None:
         self.counts.total += len(runs)
         left = {run["key"]: run for run in runs}
         for key, line in publish.present(self.results, set(left)).items():
@@ -135,8 +129,6 @@ class Farm:
             del left[key]
         if left:
             self.engine.play(list(left.values()))
-        there = publish.present(self.results, set(left))
-        return [run for key, run in left.items() if key not in there]
 
 
 def make_plan(args: argparse.Namespace, data: dict, tools: Tools, progress: Progress) -> tuple[plans.Plan, list[dict], list[plans.Trace]]:
@@ -144,7 +136,7 @@ def make_plan(args: argparse.Namespace, data: dict, tools: Tools, progress: Prog
         version = tools.version()
     except (OSError, IndexError) as error:
         raise plans.PlanError(f"lapilli-replay can't be started: {error}", 127) from error
-    plan = plans.Plan(matrices.read(data), version, plans.read_patterns(Path(args.skips)) if args.skips else [])
+    plan = plans.Plan(matrices.read(data), version, plans.read_patterns(args.skips) if args.skips else [])
     traces = plans.find(Path(args.traces))
     plans.look(traces, tools.info, Known(version), lambda done, total, read: progress.show(f"hashing: {done} of {total} traces, {read >> 20} MiB", done == total and progress.open))
     if not any(not trace.unreadable for trace in traces):
@@ -179,15 +171,20 @@ def prepare(args: argparse.Namespace, tools: Tools) -> int:
     results = Path(args.results).absolute()
     try:
         data = matrices.load(Path(args.matrix))
+        policy.read_policy(args.policy)  # what would be wrong in the end is said now
+        policy.read_expected(args.expect, args.flakes, args.skips)
+        for folder in filter(None, (args.baseline, args.history)):
+            if not folder.is_dir():
+                raise policy.Wrong(f"{folder} is no folder")
         plan, lines, traces = make_plan(args, data, tools, progress)
         results.mkdir(parents=True, exist_ok=True)
         why = publish.has_room(results)
         if why and not (results / "plan.ndjson").exists():
             raise plans.PlanError(f"{why}: results are made there by link()", USAGE)
-        baseline = Path(args.baseline).absolute() if getattr(args, "baseline", None) else None
+        baseline = args.baseline.absolute() if args.baseline else None
         new = keep_plan(results, {"label": plan.matrix.label, "version": plan.version, "traces": args.traces, "matrix": data,
                                   "baseline": str(baseline) if baseline else None, "created": time.time()}, lines)
-    except matrices.MatrixError as error:
+    except (matrices.MatrixError, policy.Wrong) as error:
         say(str(error))
         return USAGE
     except plans.PlanError as error:
@@ -216,12 +213,10 @@ def make_engine(args, results, plan, tools, traces, new, history, done, progress
 
 
 def play_all(args: argparse.Namespace, farm: Farm) -> int:
-    left: list[dict] = []
-    ended = ""
-    status = 0
+    ended, status = "", 0
     try:
-        left = farm.play(farm.runs)
-        left += farm.play(farm.repeats())
+        farm.play(farm.runs)
+        farm.play(farm.repeats())
     except Interrupted as interrupted:
         ended, status = "interrupted; the same command goes on from here" + farm.engine.goes_on, 128 + interrupted.args[0]
     except Cancelled:
@@ -236,13 +231,4 @@ def play_all(args: argparse.Namespace, farm: Farm) -> int:
         say(note)
     if status:
         return status
-    mixed = [f"device '{device}' was played on several drivers, so its results are not of one device: {'; '.join(sorted(drivers))}"
-             for device, drivers in farm.counts.drivers.items() if len(drivers) > 1]
-    for sentence in mixed:
-        say(sentence)
-    if importlib.util.find_spec("farm.report"):
-        from farm import report
-        status = report.make(farm.results, args)
-    else:
-        status = 1 if farm.counts.bad() else 0
-    return status if status else MISSING if left else 1 if mixed else 0
+    return report.make(farm.results, args)

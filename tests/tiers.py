@@ -51,7 +51,6 @@ FULL = {
     "contract/(nothing-recorded|without-a-free-name|missing-hardening)": "valgrind; thousands of files; a build of its own",
     "export/any-call-may-fail": "more than a hundred exports",
     "dist/": "half a minute of packing and generating, about what is published",
-    "farm/a-(farm-ends-when|trace-that-changes)": "other ends of a farm are in the gate",
     "process/(children-of-forks|exit-in|programs-survive-files)": "many processes",
     "present/(vkcube|wsi-is-shown)": "every window system in turn",
 }

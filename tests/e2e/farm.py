@@ -135,6 +135,8 @@ def a_farm_that_is_killed_goes_on_and_plays_each_run_once(context: Context) -> N
     check((told["runs"], told["done"]) == (len(wanted) + 2 * len(APPS), len(wanted)), f"{told}")
     matrix(context, *devices, repeat=3)
     check("another plan is there" in context.run(command(context, results.name), expect=2).err, "another plan is taken")
+    (context.folder / "policy.toml").write_text("flakey = 'fail'\n")
+    check("flakey" in context.run(command(context, "new", "run", "--policy", "policy.toml"), expect=2).err and not (context.folder / "new").exists(), "a policy is read late")
     matrix(context, 'name = "here"\nmemry_mib = 1')
     check("'memry_mib'" in context.run(command(context, "other"), expect=2).err, "an unknown key is taken")
 

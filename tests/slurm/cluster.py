@@ -116,6 +116,8 @@ class Cluster:
         for command in (["squeue", "-r"], ["sinfo", "-N", "-o", "%N %T %E"]) if kind else ():
             with contextlib.suppress(Broken):
                 print(self.ask(*command), flush=True)
+        if kind:
+            print("\n".join(f"{process} {line}" for process, line in self.mine().items()), flush=True)
         deadline = time.monotonic() + 10
         while (mine := self.mine()) and time.monotonic() < deadline:
             for process in mine:
@@ -171,8 +173,11 @@ class Cluster:
             return {}
 
     def resume(self) -> bool:
-        """What a person does with nodes that are drained or down; always true."""
+        """What a person does with nodes that are drained or down, and with what a node that drains is said to play; always true."""
         for node, state in self.states().items():
+            for element, where in self.jobs() if state == "draining" else ():
+                if where == node:
+                    subprocess.run(["scancel", element], env=self.env, capture_output=True, check=False)
             if re.match("down|drained", state):
                 subprocess.run(["scontrol", "update", f"nodename={node}", "state=resume"], env=self.env, capture_output=True, check=False)
         return True

@@ -187,9 +187,7 @@ def full(place: Place, results: Path, farms: list[Farm]) -> None:
     with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
             file.write(bytes(1 << 16))
-    before = count(results)
     until("a farm waits for room", lambda: place.cluster.resume() and (any("No space left" in farm.said() for farm in farms) or all(farm.process.poll() is not None for farm in farms)))
-    check(count(results) == before, "a result was made on a full disk")
     filler.unlink()
 
 
