@@ -183,8 +183,8 @@ RUNPATH := $(RUNPATH)$(if $(filter-out $$ORIGIN/../lib/lapilli,$(RUNPATH)),:$$OR
 RUNPATH_STAMP := $(BUILD)/runpath
 PROGRAMS := $(TOOL_NAMES:%=$(BUILD)/bin/%) $(BUILD)/bin/lapilli-replay
 # Of Python: a program that finds its package beside the folder that it lies in.
-FARM := $(if $(ANDROID_DIR),,$(BUILD)/bin/lapilli-farm $(patsubst %,$(BUILD)/libexec/lapilli/%,$(wildcard farm/*.py)))
-libexecdir = $(dir $(bindir))libexec
+FARM := $(if $(ANDROID_DIR),,$(BUILD)/bin/lapilli-farm $(patsubst %,$(BUILD)/share/lapilli/%,$(wildcard farm/*.py)))
+modulesdir = $(dir $(bindir))share
 LIBRARY := $(BUILD)/lib/libVkLayer_lapilli.so
 # In folders that programs of 32 and of 64 bits share.
 BITS := $(if $(filter 4,$(shell echo __SIZEOF_POINTER__ | $(CC) -E -P -x c -)),32,64)
@@ -330,7 +330,7 @@ $(BUILD)/share/vulkan/%_layer.d/$(MANIFEST): manifests/make_manifest.py manifest
 $(BUILD)/bin/lapilli-farm: farm/lapilli-farm
 	$(Q)install -D -m 755 $< $@
 
-$(BUILD)/libexec/lapilli/farm/%.py: farm/%.py
+$(BUILD)/share/lapilli/farm/%.py: farm/%.py
 	$(Q)install -D -m 644 $< $@
 
 $(PAGES): scripts/make-pages.py manifests/settings.json $(PROGRAMS) $(FARM)
@@ -605,8 +605,8 @@ install-built: install-layer-built
 	install -m 644 include/lapilli.h $(DESTDIR)$(includedir)
 	install -d $(DESTDIR)$(bindir)
 	install $(PROGRAMS) $(filter-out %.py,$(FARM)) $(DESTDIR)$(bindir)
-	for file in $(patsubst $(BUILD)/libexec/%,%,$(filter %.py,$(FARM))); do \
-		install -D -m 644 $(BUILD)/libexec/$$file $(DESTDIR)$(libexecdir)/$$file || exit 1; done
+	for file in $(patsubst $(BUILD)/share/%,%,$(filter %.py,$(FARM))); do \
+		install -D -m 644 $(BUILD)/share/$$file $(DESTDIR)$(modulesdir)/$$file || exit 1; done
 	install -d $(DESTDIR)$(libdir)/lapilli
 	install -m 644 $(SHARED_LIBRARY) $(DESTDIR)$(libdir)/lapilli
 	for file in $(DESKTOP); do install -D -m 644 $${file%%:*} $(DESTDIR)$(datadir)/$${file#*:} || exit 1; done
@@ -619,8 +619,8 @@ uninstall-layer: ## remove what install-layer put there
 uninstall: uninstall-layer ## remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(datadir)/,$(PAGE_FILES) $(foreach f,$(DESKTOP),$(lastword $(subst :, ,$(f)))))
 	rm -f $(DESTDIR)$(includedir)/lapilli.h $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS) $(filter-out %.py,$(FARM))) $(DESTDIR)$(libdir)/lapilli/$(notdir $(SHARED_LIBRARY))
-	rm -f $(patsubst $(BUILD)/libexec/%,$(DESTDIR)$(libexecdir)/%,$(filter %.py,$(FARM)))
-	[ ! -d $(DESTDIR)$(libexecdir)/lapilli/farm ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libexecdir)/lapilli/farm $(DESTDIR)$(libexecdir)/lapilli
+	rm -f $(patsubst $(BUILD)/share/%,$(DESTDIR)$(modulesdir)/%,$(filter %.py,$(FARM)))
+	[ ! -d $(DESTDIR)$(modulesdir)/lapilli/farm ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(modulesdir)/lapilli/farm $(DESTDIR)$(modulesdir)/lapilli
 	[ ! -d $(DESTDIR)$(libdir)/lapilli ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libdir)/lapilli
 
 DIST ?= HEAD

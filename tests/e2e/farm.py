@@ -25,7 +25,7 @@ STRANGE = "-odd\n$(touch made) 'q'/de\udcffpth"  # of strangers; one byte is no 
 FULL_DISK = """
 import errno, os, sys
 sys.dont_write_bytecode = True
-sys.path.insert(0, sys.argv[1] + "/libexec/lapilli")
+sys.path.insert(0, sys.argv[1] + "/share/lapilli")
 from pathlib import Path
 import farm.engine, farm.__main__
 farm.engine.ROOM_SECONDS, farm.engine.PAUSE_SECONDS = float(sys.argv[2]), 0.1
@@ -233,7 +233,7 @@ def a_trace_that_changes_is_no_result(context: Context) -> None:
     bin_folder.mkdir(parents=True)
     for name in ("lapilli-info", "lapilli-farm"):
         shutil.copy(context.program(name), bin_folder)
-    shutil.copytree(context.build / "libexec", context.folder / "prefix/libexec")
+    shutil.copytree(context.build / "share/lapilli", context.folder / "prefix/share/lapilli")
     shutil.copytree(context.build / "lib", context.folder / "prefix/lib")
     (bin_folder / "lapilli-replay").write_text(f'#!/bin/sh\ncase "$*" in *--list-gpus*) cat "{traces}/headless.lapilli" > "{traces}/compute.lapilli" ;; esac\n'
                                                f'exec "{context.program("lapilli-replay")}" "$@"\n')
@@ -268,5 +268,5 @@ def the_gpu_that_slurm_gave_is_asked_for_where_that_can_be_told(context: Context
     smi = context.folder / "nvidia-smi"
     smi.write_text("#!/bin/sh\nfor n in 0 1; do echo \"GPU $n: Fast 1 (UUID: GPU-00000000-0000-0000-0000-00000000000$((n + 7)))\"; done\n")
     smi.chmod(0o755)
-    said = context.run([sys.executable, "-c", GIVEN, str(context.build / "libexec/lapilli")], {"PATH": f"{context.folder}:{os.environ['PATH']}"}).out
+    said = context.run([sys.executable, "-c", GIVEN, str(context.build / "share/lapilli")], {"PATH": f"{context.folder}:{os.environ['PATH']}"}).out
     check(said.strip() == "[8, 7, 0, 0, 0, 0, \"Slurm gave this job the GPU 'Fast 1', and not 'slow'\"]", said)
