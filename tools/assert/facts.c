@@ -473,7 +473,8 @@ bool fact_is_whole(const struct facts *facts, size_t number, char *out_reason)
     if (text && !line)
         line = find_line(text, fact->words[0], true);
     if (line)
-        snprintf(out_reason, FACT_REASON_BYTES, "%s", without(without(without(line, fact->words[0]), ": "), "error: "));
+        snprintf(out_reason, FACT_REASON_BYTES, "%s",
+                 without(without(without(without(line, fact->words[0]), ": "), "error: "), "warning: "));
     else if (fact->code > 128)
         snprintf(out_reason, FACT_REASON_BYTES, "%s was ended: %s", fact->words[0], strsignal(fact->code - 128));
     else
