@@ -9,7 +9,7 @@ same() { lapilli replay --verify "$1" > /tmp/said 2>&1 || { cat /tmp/said >&2; f
 
 mkdir -p /tmp/tried && cd /tmp/tried
 quiet apt-get update -q
-quiet apt-get install -q -y --no-install-recommends mesa-vulkan-drivers vulkan-tools xvfb xauth shared-mime-info desktop-file-utils
+quiet apt-get install -q -y --no-install-recommends mesa-vulkan-drivers vulkan-tools xvfb xauth shared-mime-info desktop-file-utils python3
 quiet apt-get autoremove -q -y
 files > /tmp/before
 
