@@ -229,6 +229,31 @@ static int wait_and_play(struct replay *r, struct replay_options *options, struc
     }
 }
 
+/* The rest of the pictures of --each, which take more memory than one replay has for them. */
+static int play_again(struct replay *r, const struct replay_options *options, const struct lap_log *log,
+                      struct outcome *outcome)
+{
+    struct picture_list *pictures = options->pictures.list;
+    int code = EXIT_GOOD;
+
+    while (pictures->next && code == EXIT_GOOD) {
+        enum lap_status status;
+        pictures->first = pictures->next;
+        pictures->count = 0;
+        if (!replay_close(r)) {
+            outcome->stuck = true;
+            return EXIT_FAILED;
+        }
+        replay_crash_watch(&r->at);
+        status = replay_open(r, options, log);
+        if (status == LAP_OK)
+            replay_watchdog_begin(r);
+        code = status == LAP_OK ? play(r, log, outcome)
+                                : say(log, status == LAP_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED : EXIT_FAILED);
+    }
+    return code;
+}
+
 static enum lap_status make_validation(struct replay_options *options)
 {
     const struct replay_validation_options wanted = {
@@ -511,13 +536,17 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
                            : status == LAP_ERROR_ARGUMENT  ? EXIT_USAGE
                            : status == LAP_ERROR_MEMORY    ? EXIT_FAILED
                                                            : EXIT_NO_TRACE);
+    if (began && code == EXIT_GOOD)
+        code = play_again(&replay, options, log, outcome);
 #ifndef LAP_COVERAGE_FOLDER /* whose counts are written at exit */
     /* The pictures are there, and somebody waits: no object is destroyed first. */
     if (request.count && (code == EXIT_GOOD || code == EXIT_INCOMPLETE) && !options->validation)
         _exit(end_output(log, code));
 #endif
-    gather(&replay, outcome);
-    outcome->stuck = !replay_close(&replay);
+    if (!outcome->stuck) {
+        gather(&replay, outcome);
+        outcome->stuck = !replay_close(&replay);
+    }
     if (began)
         code = end_validation(options, log, code);
     code = end_output(log, code);

@@ -206,18 +206,26 @@ static enum lap_status check_pictures(const struct replay_options *options, enum
 {
     const struct replay_pictures *pictures = &options->pictures;
 
-    if (!pictures->folder && (pictures->after.count || pictures->list_file || pictures->names || pictures->raw ||
-                              pictures->how.has_range || pictures->how.channels))
-        return lap_fail(LAP_ERROR_ARGUMENT, "--after, --picture-list, --targets, --range, --channels and --raw are for "
-                                            "--pictures");
+    if (!pictures->folder && (pictures->after.count || pictures->each.at.count || pictures->list_file ||
+                              pictures->names || pictures->raw || pictures->how.has_range || pictures->how.channels))
+        return lap_fail(LAP_ERROR_ARGUMENT,
+                        "--after, --each, --picture-list, --targets, --range, --channels and --raw are for "
+                        "--pictures");
     if (options->wait && (pictures->list_file || options->stop_at || options->listen || action == REPLAY_ACTION_CHECK ||
                           (options->last_frame && (pictures->folder || options->last_frame < options->wait))))
         return lap_fail(LAP_ERROR_ARGUMENT, "--wait is for a replay of a file that goes on behind that frame, without "
                                             "--picture-list and --stop-at");
+    if ((pictures->thumbs || pictures->each.most_bytes) && !pictures->each.at.count)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--thumbs and --picture-memory are for --each");
     if (!pictures->folder)
         return LAP_OK;
-    if (!pictures->after.count == !pictures->list_file && !options->wait)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--pictures wants --after, or else --picture-list");
+    if (!!pictures->after.count + !!pictures->each.at.count + !!pictures->list_file != 1 && !options->wait)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--pictures wants --after, or else --each or --picture-list");
+    if (pictures->each.at.count &&
+        (options->experiments.skip.count || options->experiments.only.count || options->experiments.has_most_draws))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--each is for all draws: without --skip, --only and --at-most-draws");
+    if (pictures->thumbs && pictures->raw)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--thumbs are pictures: without --raw");
     if (pictures->raw && !pictures->also_png && (pictures->how.has_range || pictures->how.channels))
         return lap_fail(LAP_ERROR_ARGUMENT, "--raw writes all bytes as they are: without --range and --channels");
     if (options->listen || options->verify || options->hashes_file || options->blackhole || options->measure ||
@@ -253,6 +261,35 @@ static enum lap_status take_screenshots(const struct row *row, const char *value
         at = at[length] ? at + length + 1 : NULL;
     }
     return status;
+}
+
+static enum lap_status take_each(const struct row *row, const char *value, struct replay_options *out)
+{
+    enum lap_status status = position_parse(value, &out->pictures.each.at);
+    return status == LAP_OK ? status : lap_fail_context(status, "%s", row->name);
+}
+
+static enum lap_status take_thumbs(const struct row *row, const char *value, struct replay_options *out)
+{
+    uint64_t number = 0;
+    enum lap_status status = parse_number(row->name, value, &number);
+
+    out->pictures.thumbs = (uint32_t)number;
+    out->pictures.each.one = true;
+    return status == LAP_OK && (number < 8 || number > 4096)
+               ? lap_fail(LAP_ERROR_ARGUMENT, "%s wants 8 to 4096 pixels, not \"%s\"", row->name, value)
+               : status;
+}
+
+static enum lap_status take_picture_memory(const struct row *row, const char *value, struct replay_options *out)
+{
+    uint64_t number = 0;
+    enum lap_status status = parse_number(row->name, value, &number);
+
+    out->pictures.each.most_bytes = number << 20;
+    return status == LAP_OK && (number < 1 || number > 1048576)
+               ? lap_fail(LAP_ERROR_ARGUMENT, "%s wants 1 to 1048576 MiB, not \"%s\"", row->name, value)
+               : status;
 }
 
 static enum lap_status take_after(const struct row *row, const char *value, struct replay_options *out)
@@ -394,6 +431,13 @@ static const struct row rows[] = {
     {"--pictures", "DIR", "write images as they are where the replay ends as PNG (lapilli image); created if missing",
      .take = store_text, MEMBER(pictures.folder)},
     {"--after", "POSITION", "with --pictures: the attachments behind this command", .take = take_after, .asked = true},
+    {"--each", "POSITION",
+     "with --pictures: the attachments behind each draw of this render pass, label, command buffer or other place",
+     .take = take_each, .asked = true},
+    {"--thumbs", "N", "with --each: only what changed, at most N pixels wide and high, of one attachment",
+     .take = take_thumbs, .asked = true},
+    {"--picture-memory", "MIB", "with --each: at most so much memory in one replay; default: 512",
+     .take = take_picture_memory, .asked = true},
     {"--picture-list", "LIST", "with --pictures: the images of this list (docs/cli.md)", .take = store_text,
      MEMBER(pictures.list_file)},
     {"--targets", "NAMES", "with --pictures: only these, separated by commas: color0,depth", .take = store_text,
@@ -689,8 +733,8 @@ enum lap_status replay_options_ask(int argc, char **argv, struct replay_options 
         if (status != LAP_OK)
             return status;
     }
-    if (!options->pictures.after.count)
-        return lap_fail(LAP_ERROR_ARGUMENT, "a replay that waits wants --after");
+    if (!options->pictures.after.count == !options->pictures.each.at.count)
+        return lap_fail(LAP_ERROR_ARGUMENT, "a replay that waits wants --after, or else --each");
     return check_pictures(options, action);
 }
 

@@ -18,15 +18,24 @@
 
 static const char help[] =
     "usage: lapilli image [options] FILE --after POSITION -o DIR\n"
+    "       lapilli image [options] FILE --each POSITION -o DIR\n"
     "       lapilli image [options] FILE --at POSITION VkImage:N -o PICTURE\n"
     "With --after: writes the attachments behind a command as PNG: DIR/POSITION-color0.png, DIR/POSITION-depth.png and "
     "so\n"
     "on. A replay on a GPU of this machine plays the trace up to there.\n"
+    "With --each: the same behind each draw of a render pass, a label, a command buffer or another place, by one "
+    "replay.\n"
     "With --at: writes the texels that were uploaded into an image, as one PNG, from the trace alone. It names the\n"
     "command that computed other texels.\n"
     "\n"
     "  --after POSITION    a draw or another command, as lapilli tree has it; of a frame or another place its last "
     "draw\n"
+    "  --each POSITION     the command that begins a render pass or a label, or any other place\n"
+    "  --thumbs N          with --each: only what a draw changed, at most N pixels wide and high, of one attachment\n"
+    "  --picture-memory MIB\n"
+    "                      with --each: so much memory for one replay's pictures, 512 without it; more replays have "
+    "the\n"
+    "                      rest\n"
     "  --at POSITION       after this has happened\n"
     "  -o, --output PATH   the folder, created if missing; or the picture\n"
     "  --targets NAMES     only these, separated by commas: color0,depth\n"
@@ -64,6 +73,9 @@ static const struct lap_verb verb = {PROGRAM, help};
 
 /* The first ones are those of lapilli-replay, too. */
 static const struct option longs[] = {{"after", required_argument, NULL, 0},
+                                      {"each", required_argument, NULL, 0},
+                                      {"thumbs", required_argument, NULL, 0},
+                                      {"picture-memory", required_argument, NULL, 0},
                                       {"range", required_argument, NULL, 0},
                                       {"channels", required_argument, NULL, 0},
                                       {"raw", optional_argument, NULL, 0},
@@ -93,13 +105,16 @@ static const struct option longs[] = {{"after", required_argument, NULL, 0},
 
 enum {
     AFTER,
+    EACH,
+    THUMBS,
+    PICTURE_MEMORY,
     RANGE,
     CHANNELS,
     RAW,
     JSON,
     QUIET,
     TARGETS,
-    OF_REPLAYS = 18,
+    OF_REPLAYS = 21,
     AT = OF_REPLAYS,
     MIP,
     LAYER,
@@ -118,8 +133,13 @@ struct options {
 
 static int check(const struct options *options)
 {
-    if (options->given[AFTER] == options->given[AT])
-        return lap_usage(&verb, options->given[AT] ? "--after or --at, not both" : "--after or --at wants a POSITION");
+    if (options->given[AFTER] + options->given[EACH] + options->given[AT] != 1)
+        return lap_usage(&verb, options->given[AFTER] || options->given[EACH]
+                                    ? "only one of --after, --each and --at"
+                                    : "--after, --each or --at wants a POSITION");
+    for (size_t i = THUMBS; i <= PICTURE_MEMORY; i++)
+        if (options->given[i] && !options->given[EACH])
+            return lap_usage(&verb, "--thumbs and --picture-memory are for --each");
     if (!options->output)
         return lap_usage(&verb, options->given[AT] ? "-o wants the name of the picture" : "-o wants a folder");
     for (size_t i = TARGETS; i < ASPECT + 1; i++)

@@ -10,24 +10,13 @@
 #include "gen_encode.h"
 #include "gen_encode_block.h"
 #include "gen_renamed.h"
+#include "inspector/edit/pass_targets.h"
 #include "inspector/edit/recordings.h"
 #include "inspector/edit/scopes.h"
 #include "inspector/edit/twins.h"
 #include "inspector/position/find.h"
 #include "inspector/position/held.h"
-#include "inspector/state/attachments.h"
 #include "inspector/state/bound_walk.h"
-#include "vulkan/pass.h"
-#include "vulkan/texel/texels.h"
-
-#define MOST_LAYERS 64u /* of an attachment */
-
-struct image {
-    uint64_t index;
-    bool known;
-    VkSampleCountFlagBits samples;
-    uint32_t layers;
-};
 
 struct after {
     const struct lap_reader *trace;
@@ -37,18 +26,9 @@ struct after {
     struct position position; /* count 0: nothing */
     uint32_t command;
     bool is_place; /* the last draw of it is wanted */
-    struct attachment *attachments;
-    struct image *images; /* of these */
-    size_t attachment_count;
-    enum bound_pass_kind pass;
-    uint64_t render_pass;
-    uint32_t subpasses; /* of that */
-    uint32_t subpass;
-    uint32_t layers, views; /* that are drawn to; views: a mask */
-    unsigned begin_place;   /* which command buffer begins the pass */
-    uint32_t begin_command; /* with which command */
-    const char *obstacle;
+    struct pass_targets targets;
     /* Of the trace up to the submit. */
+    struct image_infos images;
     struct recordings recordings;
     struct recording *at[POSITION_MOST_PLACES]; /* [place] */
     uint64_t pass_ticket, last_pass;            /* where the render pass is made; the largest number of one */
@@ -62,55 +42,12 @@ struct after {
 
 /* ---- the command ---- */
 
-static void see_rendering(struct after *a, const VkRenderingInfo *info)
-{
-    a->layers = info->layerCount;
-    a->views = info->viewMask;
-    if (info->flags & VK_RENDERING_RESUMING_BIT)
-        a->obstacle = "its render pass resumes one that an earlier command buffer suspends";
-}
-
-static void see_begin(struct after *a, const struct bound *bound, uint32_t command, const struct lap_args *begin)
-{
-    const struct fact_framebuffer *framebuffer = fact_of_framebuffer(bound->facts, bound->pass.framebuffer);
-    const struct fact_render_pass *pass = fact_of_render_pass(bound->facts, bound->pass.render_pass);
-    const VkRenderingInfo *rendering = lap_pass_rendering_info(command, begin->bytes);
-
-    a->layers = framebuffer ? framebuffer->layers : 1;
-    a->subpasses = pass ? pass->subpass_count : 0;
-    a->views = pass && bound->pass.subpass < pass->subpass_count ? pass->subpasses[bound->pass.subpass].view_mask : 0;
-    if (rendering)
-        see_rendering(a, rendering);
-}
-
 static enum lap_status keep(struct after *a, const struct bound_visit *visit)
 {
-    const struct bound *bound = visit->bound;
-    struct attachment *attachments;
-    const struct lap_args *begin;
-    uint32_t command;
-    enum lap_status status;
-
     lap_arena_reset(&a->arena);
-    status = attachments_of(bound, &a->arena, &attachments, &a->attachment_count, &begin, &command);
-    if (status != LAP_OK)
-        return status;
-    a->attachments = attachments;
     a->position = visit->position;
     a->command = visit->command;
-    a->pass = bound->pass.kind;
-    a->render_pass = bound->pass.render_pass;
-    a->subpass = bound->pass.subpass;
-    a->obstacle = NULL;
-    if (begin)
-        see_begin(a, bound, command, begin);
-    a->begin_place = visit->position.count / 2 - 2;
-    while (bound->pass.inherited && bound->outer && a->begin_place) {
-        bound = bound->outer;
-        a->begin_place--;
-    }
-    a->begin_command = bound->pass.command;
-    return LAP_OK;
+    return pass_targets_find(visit, &a->arena, &a->targets);
 }
 
 static enum lap_status visit(void *user, const struct bound_visit *visit)
@@ -137,34 +74,26 @@ static enum lap_status find_command(struct after *a, const struct position *at)
     if (status != LAP_OK)
         return status;
     position_text(&a->position, text);
-    if (a->pass == BOUND_NO_PASS)
+    if (a->targets.kind == BOUND_NO_PASS)
         return lap_fail(LAP_ERROR_UNSUPPORTED,
                         "%s, %s, is in no render pass: what work outside of one writes is not read yet", text,
                         gen_command_names[a->command]);
-    return a->obstacle ? lap_fail(LAP_ERROR_UNSUPPORTED, "%s: %s, which can't be ended there yet", text, a->obstacle)
-                       : LAP_OK;
+    return a->targets.resumes
+               ? lap_fail(LAP_ERROR_UNSUPPORTED,
+                          "%s: its render pass resumes one that an earlier command buffer suspends, which can't be "
+                          "ended there yet",
+                          text)
+               : LAP_OK;
 }
 
 /* ---- the trace ---- */
-
-static void see_image(struct after *a, const struct gen_args_vkCreateImage *args)
-{
-    const VkImageCreateInfo *info = args->pCreateInfo;
-
-    for (size_t i = 0; info && args->pImage && i < a->attachment_count; i++)
-        if (a->attachments[i].image == gen_u64_VkImage(*args->pImage))
-            a->images[i] =
-                (struct image){.known = true,
-                               .samples = info->samples,
-                               .layers = info->imageType == VK_IMAGE_TYPE_3D ? info->extent.depth : info->arrayLayers};
-}
 
 static void see_pass(struct after *a, const struct trace_call *call, const VkRenderPass *pass)
 {
     uint64_t number = pass ? gen_u64_VkRenderPass(*pass) : 0;
 
     a->last_pass = number > a->last_pass ? number : a->last_pass;
-    if (number && number == a->render_pass)
+    if (number && number == a->targets.render_pass)
         a->pass_ticket = call->packet->ticket;
 }
 
@@ -182,8 +111,9 @@ static enum lap_status see(void *state, const struct trace_call *call)
 
     switch (call->command) {
     case GEN_vkCreateImage:
-        see_image(a, call->args);
-        return LAP_OK;
+    case GEN_vkCreateSwapchainKHR:
+    case GEN_vkGetSwapchainImagesKHR:
+        return image_infos_see(&a->images, call);
     case GEN_vkCreateRenderPass:
         see_pass(a, call, ((const struct gen_args_vkCreateRenderPass *)call->args)->pRenderPass);
         return LAP_OK;
@@ -213,16 +143,13 @@ static enum lap_status see_in_block(void *state, const struct trace_call *call)
 
 static enum lap_status read_trace(struct after *a)
 {
-    static const uint16_t commands[] = {RECORDINGS_COMMANDS,     GEN_vkCreateImage, GEN_vkCreateRenderPass,
-                                        GEN_vkCreateRenderPass2, GEN_vkQueueSubmit, GEN_vkQueueSubmit2,
+    static const uint16_t commands[] = {RECORDINGS_COMMANDS,     IMAGE_INFOS_COMMANDS, GEN_vkCreateRenderPass,
+                                        GEN_vkCreateRenderPass2, GEN_vkQueueSubmit,    GEN_vkQueueSubmit2,
                                         GEN_COMMAND_NONE};
     const struct trace_visitor visitor = {
         .commands = commands, .visit = see, .visit_in_block = see_in_block, .state = a, .last_ticket = a->found.ticket};
     enum lap_status status = recordings_init(&a->recordings, a->trace);
 
-    a->images = lap_arena_zalloc(&a->arena, a->attachment_count + 1, sizeof *a->images, _Alignof(struct image));
-    if (!a->images)
-        return lap_no_memory("the attachments behind a command");
     if (status == LAP_OK)
         status = trace_pass_run(a->trace, 0, &visitor, 1);
     for (unsigned i = 0; status == LAP_OK && i < a->found.place_count; i++)
@@ -233,118 +160,11 @@ static enum lap_status read_trace(struct after *a)
 
 /* ---- attachments ---- */
 
-static enum lap_status leave_out(struct after_result *result, const char *name, const char *why)
-{
-    if (!result->left_out[0])
-        snprintf(result->left_out, sizeof result->left_out, "%s %s", name, why);
-    return LAP_OK;
-}
-
-static bool is_of_one_aspect(VkImageLayout layout)
-{
-    return layout == VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL || layout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL ||
-           layout == VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL || layout == VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL;
-}
-
-static enum lap_status add_target(const struct after *a, const struct attachment *attachment, const struct image *image,
-                                  const char *name, VkImageAspectFlags aspect, struct picture_list *targets,
-                                  struct after_result *result)
-{
-    VkImageAspectFlags aspects = lap_texels_aspects(attachment->format);
-    bool is_combined = aspects == (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT);
-    uint32_t first = attachment->range.baseArrayLayer, layers = attachment->range.layerCount;
-    struct content content = {.kind = CONTENT_IMAGE,
-                              .index = attachment->image,
-                              .aspect = aspect,
-                              .level = attachment->range.baseMipLevel,
-                              .queue = a->queue,
-                              .layout = attachment->layout};
-    char full[32];
-    enum lap_status status = LAP_OK;
-
-    if (!attachment->image || !attachment->range.levelCount)
-        return leave_out(result, name, "is an image that is not known");
-    if (image->known && image->samples != VK_SAMPLE_COUNT_1_BIT)
-        return leave_out(result, name, "has several samples, and is not resolved there");
-    if (is_combined && (attachment->layout != attachment->stencil_layout || is_of_one_aspect(attachment->layout)))
-        return leave_out(result, name, "has a layout for depth and another one for stencil");
-    if (layers == VK_REMAINING_ARRAY_LAYERS)
-        layers = image->layers > first ? image->layers - first : 1;
-    for (uint32_t i = 0; i < layers && i < MOST_LAYERS && status == LAP_OK; i++) {
-        if (a->views ? i >= 32 || !(a->views >> i & 1) : i >= a->layers)
-            continue;
-        snprintf(full, sizeof full, a->layers > 1 || a->views ? "%s-layer%" PRIu32 : "%s", name, i);
-        content.layer = first + i;
-        status = picture_list_add(targets, full, &content);
-    }
-    if (status == LAP_OK && layers > MOST_LAYERS && a->layers > MOST_LAYERS)
-        return leave_out(result, name, "has more than 64 layers, of which the first ones are written");
-    return status;
-}
-
-/* What a multisampled attachment is resolved into. NULL: it is not. */
-static const struct attachment *resolved(const struct after *a, size_t number, size_t *out)
-{
-    const struct attachment *from = &a->attachments[number];
-    enum attachment_role role = from->role == ATTACHMENT_COLOR     ? ATTACHMENT_RESOLVE
-                                : from->role == ATTACHMENT_DEPTH   ? ATTACHMENT_DEPTH_RESOLVE
-                                : from->role == ATTACHMENT_STENCIL ? ATTACHMENT_STENCIL_RESOLVE
-                                                                   : ATTACHMENT_INPUT;
-
-    for (size_t i = 0; i < a->attachment_count && role != ATTACHMENT_INPUT; i++)
-        if (a->attachments[i].role == role && a->attachments[i].number == from->number) {
-            *out = i;
-            return &a->attachments[i];
-        }
-    return NULL;
-}
-
-static enum lap_status list_attachment(const struct after *a, size_t number, struct picture_list *targets,
-                                       struct after_result *result)
-{
-    const struct attachment *attachment = &a->attachments[number], *instead;
-    enum attachment_role role = attachment->role;
-    char name[24];
-    enum lap_status status = LAP_OK;
-
-    if (a->images[number].known && a->images[number].samples != VK_SAMPLE_COUNT_1_BIT) {
-        instead = resolved(a, number, &number);
-        attachment = instead ? instead : attachment;
-    }
-    snprintf(name, sizeof name, "color%" PRIu32, attachment->number);
-    if (role == ATTACHMENT_COLOR)
-        return add_target(a, attachment, &a->images[number], name, VK_IMAGE_ASPECT_COLOR_BIT, targets, result);
-    if (role == ATTACHMENT_DEPTH ||
-        (role == ATTACHMENT_DEPTH_STENCIL && lap_texels_aspects(attachment->format) & VK_IMAGE_ASPECT_DEPTH_BIT))
-        status = add_target(a, attachment, &a->images[number], "depth", VK_IMAGE_ASPECT_DEPTH_BIT, targets, result);
-    if (status == LAP_OK &&
-        (role == ATTACHMENT_STENCIL ||
-         (role == ATTACHMENT_DEPTH_STENCIL && lap_texels_aspects(attachment->format) & VK_IMAGE_ASPECT_STENCIL_BIT)))
-        status = add_target(a, attachment, &a->images[number], "stencil", VK_IMAGE_ASPECT_STENCIL_BIT, targets, result);
-    return status;
-}
-
-/* With dynamic rendering a format may be attached only for one of its aspects, whose layout then is that of both. */
-static void join_layouts(struct after *a)
-{
-    for (size_t i = 0; i < a->attachment_count; i++)
-        for (size_t k = 0; k < a->attachment_count; k++)
-            if (a->attachments[i].role == ATTACHMENT_DEPTH && a->attachments[k].role == ATTACHMENT_STENCIL &&
-                a->attachments[i].image == a->attachments[k].image) {
-                a->attachments[i].stencil_layout = a->attachments[k].layout;
-                a->attachments[k].stencil_layout = a->attachments[k].layout;
-                a->attachments[k].layout = a->attachments[i].layout;
-            }
-}
-
 static enum lap_status list_attachments(struct after *a, struct picture_list *targets, struct after_result *result)
 {
     char text[POSITION_TEXT_BYTES];
-    enum lap_status status = LAP_OK;
+    enum lap_status status = pass_targets_list(&a->targets, &a->images, a->queue, targets, result->left_out);
 
-    join_layouts(a);
-    for (size_t i = 0; i < a->attachment_count && status == LAP_OK; i++)
-        status = list_attachment(a, i, targets, result);
     if (status != LAP_OK || targets->count)
         return status;
     return lap_fail(LAP_ERROR_UNSUPPORTED, "%s: %s", position_text(&a->position, text),
@@ -397,7 +217,7 @@ static enum lap_status put_pass(struct after *a)
 {
     enum lap_status status;
 
-    if (a->pass != BOUND_RENDER_PASS)
+    if (a->targets.kind != BOUND_RENDER_PASS)
         return LAP_OK;
     if (!a->pass_ticket)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "nothing creates its render pass");
@@ -405,7 +225,7 @@ static enum lap_status put_pass(struct after *a)
     if (status != LAP_OK || !encode_pass(a, a->twins.packet.args.bytes))
         return status;
     a->twin_pass = a->last_pass + 1;
-    return twins_add_packet(&a->twins, a->at[a->begin_place]->ticket, LAP_EDIT_BEHIND, a->twins.packet.command);
+    return twins_add_packet(&a->twins, a->at[a->targets.begin_place]->ticket, LAP_EDIT_BEHIND, a->twins.packet.command);
 }
 
 static void store_rendering(const VkRenderingAttachmentInfo *attachment)
@@ -418,7 +238,7 @@ static void store_rendering(const VkRenderingAttachmentInfo *attachment)
 static enum lap_status encode_begin(struct after *a, uint32_t command, const void *args)
 {
     struct recode *recode = &a->twins.recode;
-    VkRenderPass pass = gen_VkRenderPass(a->twin_pass ? a->twin_pass : a->render_pass);
+    VkRenderPass pass = gen_VkRenderPass(a->twin_pass ? a->twin_pass : a->targets.render_pass);
     uint32_t number = 0;
     enum lap_status status = recode_number(recode, command, &number);
 
@@ -461,7 +281,7 @@ static enum lap_status encode_begin(struct after *a, uint32_t command, const voi
 
 static uint32_t subpasses_of(void *user, uint64_t render_pass)
 {
-    return ((const struct after *)user)->subpasses;
+    return ((const struct after *)user)->targets.subpasses;
 }
 
 /* Adds a command up to the last one of a place, or what stands for it. executed: what the place's recording executes,
@@ -474,7 +294,7 @@ static enum lap_status add_command(struct after *a, unsigned place, uint32_t num
     const struct gen_args_vkCmdExecuteCommands *execution = (const void *)args->bytes;
     enum lap_status status;
 
-    if (place == a->begin_place && number == a->begin_command) {
+    if (place == a->targets.begin_place && number == a->targets.begin_command) {
         status = encode_begin(a, command, args->bytes);
         if (status == LAP_OK)
             status = twins_add_encoded(&a->twins, 1);
@@ -571,6 +391,7 @@ enum lap_status edit_after(const struct lap_reader *trace, const struct position
 
     result->left_out[0] = 0;
     lap_arena_init(&a.arena, 0);
+    image_infos_init(&a.images);
     if (status == LAP_OK && !a.found.is_submit && at->of_packet)
         status = lap_fail(LAP_ERROR_ARGUMENT, "#%" PRIu64 " is no submit, and no command buffer that is submitted",
                           at->numbers[0]);
@@ -585,10 +406,11 @@ enum lap_status edit_after(const struct lap_reader *trace, const struct position
     if (status == LAP_OK)
         status = add_edits(&a);
     result->position = a.position;
-    result->in_early_subpass = a.pass == BOUND_RENDER_PASS && a.subpass + 1 < a.subpasses;
+    result->in_early_subpass = a.targets.kind == BOUND_RENDER_PASS && a.targets.subpass + 1 < a.targets.subpasses;
     twins_finish(&a.twins);
     scopes_finish(&a.scopes);
     recordings_finish(&a.recordings);
+    image_infos_finish(&a.images);
     lap_arena_finish(&a.arena);
     return status;
 }

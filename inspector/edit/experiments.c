@@ -132,6 +132,29 @@ static enum lap_status end_after(struct edit_work *work, struct lap_edits *edits
     return status;
 }
 
+static enum lap_status copy_each(struct edit_work *work, struct lap_edits *edits)
+{
+    struct each_result result;
+    enum lap_status status;
+
+    if (!work->each || !work->each->at.count)
+        return LAP_OK;
+    status = edit_each(work->reader, work->each, edits, work->pictures, &result);
+    if (status != LAP_OK || work->pictures->first)
+        return status;
+    lap_log(work->log, LAP_LOG_INFO, "%" PRIu64 " command%s with pictures", result.commands, plural(result.commands));
+    if (result.without)
+        lap_log(work->log, LAP_LOG_WARNING, "%" PRIu64 " draw%s without pictures: %s", result.without,
+                plural(result.without), result.why);
+    if (result.left_out[0])
+        lap_log(work->log, LAP_LOG_WARNING, "not all is in the pictures: %s", result.left_out);
+    if (result.queries)
+        lap_log(work->log, LAP_LOG_WARNING,
+                "queries are open between the pictures: they count only what is behind the last one, and what depends "
+                "on them may differ");
+    return LAP_OK;
+}
+
 /* What they say of pipelines whose code is not in the trace. */
 static void say_opaque(const struct edit_work *work, uint64_t count)
 {
@@ -208,8 +231,8 @@ typedef enum lap_status (*experiment_fn)(struct edit_work *work, struct lap_edit
 
 /* Each sees the trace as those before it have left it. Those that change packets where these are come first, since they
  * do not see what others put behind packets. Commands keep their numbers up to the last one. */
-static const experiment_fn all[] = {replace_shaders, draw_one_colour, draw_lines,
-                                    draw_a_pixel,    end_after,       leave_some_out};
+static const experiment_fn all[] = {replace_shaders, draw_one_colour, draw_lines,    draw_a_pixel,
+                                    end_after,       copy_each,       leave_some_out};
 static enum lap_status run(struct edit_work *work, experiment_fn experiment)
 {
     struct lap_reader *reader = NULL;

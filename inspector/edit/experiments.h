@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "inspector/edit/each.h"
 #include "inspector/edit/replace_shader.h"
 #include "inspector/position/position.h"
 #include "inspector/state/picture_list.h"
@@ -36,12 +37,13 @@ struct edit_experiments {
 struct edit_work {
     const struct edit_experiments *wanted;
     const struct lap_log *log;
-    uint64_t last_frame;           /* that is played; 0: all are */
-    struct position *after;        /* count 0, or where the trace ends, with pictures to take (inspector/edit/after.h):
-                                      becomes exact */
-    struct picture_list *pictures; /* with `after`: gets them */
-    struct lap_reader *reader;     /* is given for the reader of the edited trace */
-    struct lap_edits *edits;       /* of that; NULL at first. Destroyed behind the reader */
+    uint64_t last_frame;    /* that is played; 0: all are */
+    struct position *after; /* count 0, or where the trace ends, with pictures to take (inspector/edit/after.h):
+                               becomes exact */
+    const struct each_request *each; /* NULL, or with at.count 0; or where pictures of all draws are to be taken */
+    struct picture_list *pictures;   /* with `after` and `each`: gets them */
+    struct lap_reader *reader;       /* is given for the reader of the edited trace */
+    struct lap_edits *edits;         /* of that; NULL at first. Destroyed behind the reader */
 };
 
 /* Adds positions with commas between them. LAP_ERROR_ARGUMENT with a sentence, LAP_ERROR_MEMORY. */

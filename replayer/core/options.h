@@ -32,10 +32,12 @@ struct picture_list;      /* inspector/state/picture_list.h */
 
 /* verify/pictures.h */
 struct replay_pictures {
-    const char *folder;    /* NULL: there are none */
-    struct position after; /* --after; count 0: not given. File names begin with it */
-    const char *list_file; /* --picture-list; NULL: none */
-    const char *names;     /* --targets: the only wanted ones of the list, separated by commas; NULL: all */
+    const char *folder;       /* NULL: there are none */
+    struct position after;    /* --after; count 0: not given. File names begin with it */
+    const char *list_file;    /* --picture-list; NULL: none */
+    struct each_request each; /* --each; at.count 0: not given */
+    uint32_t thumbs;          /* --thumbs: with `each`: pictures of what changed, at most so wide and high; 0: whole */
+    const char *names;        /* --targets: the only wanted ones of the list, separated by commas; NULL: all */
     struct lap_picture_options how;
     bool raw;                  /* bytes, in rows without padding, instead of PNG */
     bool also_png;             /* with raw: PNG, too */

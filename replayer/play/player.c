@@ -160,10 +160,13 @@ static enum lap_status edit(struct replay *r, const struct lap_reader_options *o
                              .log = r->log,
                              .last_frame = r->options.last_frame,
                              .after = &r->options.pictures.after,
+                             .each = &r->options.pictures.each,
                              .pictures = r->options.pictures.list,
                              .reader = r->reader};
-    enum lap_status status = edit_experiments_apply(&work, options);
+    enum lap_status status;
 
+    r->options.pictures.each.names = r->options.pictures.names;
+    status = edit_experiments_apply(&work, options);
     r->reader = work.reader;
     r->edits = work.edits;
     return status;
@@ -173,7 +176,8 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
 {
     const struct lap_reader_options reader_options = {.ahead_bytes = options->ahead_bytes,
                                                       .trusts_blobs = !options->verify};
-    bool is_program, edits = edit_experiments_are_wanted(&options->experiments) || options->pictures.after.count;
+    bool is_program, edits = edit_experiments_are_wanted(&options->experiments) || options->pictures.after.count ||
+                             options->pictures.each.at.count;
     enum lap_status status;
 
     memset(r, 0, sizeof *r);

@@ -138,6 +138,7 @@ enum lap_status replay_wait_end(struct replay *r, const struct replay_options *a
     struct edit_work work = {.wanted = &r->options.experiments,
                              .log = r->log,
                              .after = &r->options.pictures.after,
+                             .each = &r->options.pictures.each,
                              .pictures = asked->pictures.list};
     enum lap_status status;
 
@@ -147,11 +148,14 @@ enum lap_status replay_wait_end(struct replay *r, const struct replay_options *a
     r->holds = false;
     r->options.experiments = asked->experiments;
     r->options.pictures = asked->pictures;
+    r->options.pictures.each.names = asked->pictures.names;
     r->options.json = asked->json;
     status = lap_reader_open_again(r->reader, NULL, &work.reader);
     if (status != LAP_OK)
         return status;
     status = edit_experiments_apply(&work, &options);
+    if (status == LAP_OK && work.pictures->next)
+        status = lap_fail(LAP_AGAIN, "the pictures take several replays");
     r->reader_before = r->reader;
     r->reader = work.reader;
     r->edits = work.edits;

@@ -11,6 +11,7 @@
 #include "replayer/core/handles.h"
 #include "replayer/memory/memory.h"
 #include "replayer/memory/resource.h"
+#include "replayer/verify/read_buffer.h"
 #include "replayer/verify/read_image.h"
 
 #define PIECE_BYTES ((uint64_t)4 << 20) /* of a buffer, read at once */
@@ -76,16 +77,6 @@ static enum lap_status cannot(const char *why)
     return lap_fail(LAP_ERROR_UNSUPPORTED, "%s", why);
 }
 
-static enum lap_status bytes_of(struct replay *r, struct replay_device *dev, VkBuffer buffer,
-                                const struct replay_buffer *record, uint64_t offset, uint64_t bytes,
-                                const void **out_data)
-{
-    if (!record->place.host)
-        return replay_memory_read_back(r, dev, buffer, offset, bytes, out_data);
-    *out_data = record->place.host + offset;
-    return replay_memory_place_invalidate(r, dev, &record->place, offset, bytes);
-}
-
 /* Restores recorded addresses, also those that cross either end of the piece. offset: a multiple of 4. */
 static enum lap_status read_piece(struct answer *a, struct replay_device *dev, VkBuffer buffer,
                                   const struct replay_buffer *record, uint64_t offset, uint64_t bytes)
@@ -99,7 +90,7 @@ static enum lap_status read_piece(struct answer *a, struct replay_device *dev, V
 
     if (dev->addresses.translated)
         end = record->bytes - end < 8 ? record->bytes : end + 8;
-    status = bytes_of(r, dev, buffer, record, begin, end - begin, &data);
+    status = replay_read_buffer_of(r, dev, buffer, record, begin, end - begin, &data);
     if (status != LAP_OK || !dev->addresses.translated)
         return status == LAP_OK ? add_bytes(a, data, bytes) : status;
     lap_arena_reset(&r->arena);

@@ -7,6 +7,7 @@ import json
 import random
 import re
 import shutil
+from pathlib import Path
 from typing import Callable
 
 from e2e.cases import Cases, Context, Done, Program, check, display, prepare_on, programs, skip_lacking
@@ -98,6 +99,21 @@ def compare_with_checks(context: Context, file: str, most: int) -> int:
     return compared
 
 
+def compare_with_each(context: Context, file: str, found: dict[str, dict[str, dict]], *arguments: str) -> int:
+    """All pictures of a frame by one replay are those of single replays."""
+    compared = 0
+    for frame in sorted({position.partition(".")[0] for position in found}):
+        done = context.run([context.program("lapilli"), "image", file, "--each", frame, "-o", "each", *arguments], expect=None)
+        check(done.status == 0 or (done.status == 5 and "several subpasses" in done.err), f"{file} --each {frame}: {done.status}: {done.text}")
+        for position, targets in found.items():
+            for entry in targets.values() if position.partition(".")[0] == frame else []:
+                other = context.folder / "each" / Path(entry["file"]).name
+                check(other.exists() or "several subpasses" in done.err, f"{file} --each {frame}: there is no {other.name}\n{done.text}")
+                check(not other.exists() or other.read_bytes() == (context.folder / entry["file"]).read_bytes(), f"{file} --each {frame}: {other.name} differs")
+                compared += other.exists()
+    return compared
+
+
 def behind_draws(program: Program, driver: str | None) -> Callable[[Context], None]:
     def run(context: Context) -> None:
         context, command = prepare_on(context, program, driver)
@@ -119,6 +135,7 @@ def behind_draws(program: Program, driver: str | None) -> Callable[[Context], No
                 found[i] = pictures(context, file, position)
                 seen += len(found[i])
             if driver != "null":
+                compared += compare_with_each(context, file, {draws[i]["position"]: targets for i, targets in found.items()}, *validate)
                 compared += compare_with_screenshots(context, file, draws, chosen, found)
                 compared += compare_with_checks(context, file, SOME) if file == "out.lapilli" else 0
             check(not draws or seen or program.name in REFUSED, f"{file}: no picture of {len(draws)} draws")

@@ -373,7 +373,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, after, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, descriptor_buffers, dist, dmabuf, draws, experiments, export, farm, find, finish, gfxr, golden, imports, in_flight, incoherent, installed,
+    from e2e import (address, after, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, descriptor_buffers, dist, dmabuf, draws, each, experiments, export, farm, find, finish, gfxr, golden, imports, in_flight, incoherent, installed,
                      keys, loader, matrix, mcp, memory, needs, order, outcomes, page, parts, parts_in_flight, pictures, planner, present, program, process, queues, rates, rays, reports, runs, sandbox, server, shaders, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, waiting, words)
     # The longest come first, so that no processor waits for them in the end.
@@ -383,6 +383,7 @@ def all_cases(context: Context) -> list[Case]:
         result += [Case(f"replay/{name}/{p.name}", record_and_replay(p, name)) for p in programs(context)]
     result += [Case(f"validate/{name}", run) for name, run in validation.cases(context).items()]
     result += [Case(f"verify/{name}", run) for name, run in verify.cases(context).items()]
+    result += [Case(f"each/{name}", run) for name, run in each.cases(context).items()]
     result += [Case(f"outcomes/{name}", run) for name, run in outcomes.CASES.items()]
     result += [Case(f"incoherent/{name}", run) for name, run in incoherent.cases().items()]
     result += [Case(f"queues/{name}", run) for name, run in queues.cases().items()]

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * weave: edits with which command buffers of submits also copy texels of images into a buffer, behind or in front of
+ * their commands. Each such command buffer gets a twin (twins.h), in which secondary command buffers stand themselves.
+ * A render pass with a copy inside is split there: it ends, and begins again with all attachments loaded. Render passes
+ * get twins for that, too: one that stores all, and one that also loads all. One thread.
+ *
+ * A query that is open where a render pass is split begins again behind the copy. So it counts only what comes behind
+ * the last one.
+ */
+#ifndef LAP_INSPECTOR_EDIT_WEAVE_H
+#define LAP_INSPECTOR_EDIT_WEAVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <vulkan/vulkan_core.h>
+
+#include "base/status.h"
+#include "inspector/position/position.h"
+#include "trace/read/edits.h"
+#include "trace/read/reader.h"
+
+/* A copy as vkCmdCopyImageToBuffer makes it, without padding. */
+struct weave_copy {
+    uint64_t image;
+    VkImageAspectFlagBits aspect;
+    VkImageAspectFlags aspects; /* all of the image's format */
+    VkImageLayout layout;       /* of all aspects, where the copy is made */
+    uint32_t level, layer;      /* layer: of a volume the slice */
+    bool is_volume;
+    int32_t x, y;
+    uint32_t width, height;
+    uint64_t at; /* in the buffer: a multiple of 16 (of any texel's size, and of 4) */
+};
+
+/* Where copies are made. */
+struct weave_stop {
+    struct position position; /* of a command in a command buffer of either level */
+    bool before;              /* in front of the command, else behind it */
+    struct position begin;    /* the command that begins the render pass that the copies split; count 0: none does. May
+                                 be `position` itself: then the copies see what the pass loads or clears */
+    uint64_t render_pass;     /* with begin: its number; 0: it is dynamic rendering */
+    size_t first, count;      /* of the copies; count: not 0 */
+};
+
+/* Command buffers of one device. */
+struct weave_plan {
+    struct weave_stop *stops; /* in the order in which the replay comes to them */
+    size_t stop_count;
+    struct weave_copy *copies;
+    size_t copy_count;
+    uint64_t bytes; /* of the buffer; not 0 */
+    bool ends;      /* the trace ends with the submit of the last stop, and nothing behind its command buffer runs */
+};
+
+struct weave_result {
+    uint64_t buffer;  /* its number, for a replay that reads it */
+    uint64_t ticket;  /* of the last submit that has a stop */
+    uint32_t queries; /* that are open where render passes are split */
+};
+
+/* LAP_ERROR_UNSUPPORTED: a sentence has the obstacle. LAP_ERROR_ARGUMENT: the trace has no such place. */
+enum lap_status edit_weave(const struct lap_reader *trace, const struct weave_plan *plan, struct lap_edits *edits,
+                           struct weave_result *result) LAP_MUST_CHECK;
+
+#endif
