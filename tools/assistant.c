@@ -305,8 +305,9 @@ static uint32_t big_endian(const uint8_t *bytes)
 /* What it shows, and how its values became brightness. facts: NULL: what the PNG itself says. */
 static void add_facts(cJSON *result, const struct lap_answer *picture, const cJSON *facts, const cJSON *names)
 {
-    static const char *const shown[] = {"name",   "image",      "aspect", "level", "layer",  "slice",   "width",
-                                        "height", "computedAs", "range",  "nan",   "format", "infinite"};
+    static const char *const shown[] = {"position",   "command", "name",  "image",  "aspect",  "level",
+                                        "layer",      "slice",   "width", "height", "shown",   "changed",
+                                        "computedAs", "range",   "nan",   "format", "infinite"};
     cJSON *object = cJSON_CreateObject();
     char *text;
 
