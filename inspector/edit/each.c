@@ -31,6 +31,7 @@ struct each {
     struct each_result *result;
     struct image_infos images;
     struct lap_arena arena;
+    struct position at; /* never of a packet */
     enum range range;
     bool inside;    /* of a pass or label */
     uint32_t depth; /* of labels in it */
@@ -76,7 +77,7 @@ static bool is_inside(struct each *e, const struct bound_visit *visit)
         return true;
     if (e->range == RANGE_IS_OVER)
         return false;
-    if (is_same(&visit->position, &e->request->at))
+    if (is_same(&visit->position, &e->at))
         e->inside = true;
     else if (e->inside && e->range == RANGE_LABEL && begins_label(visit->command))
         e->depth++;
@@ -298,20 +299,22 @@ static enum lap_status walk(struct each *e, const struct lap_reader *trace)
 {
     static const uint16_t calls[] = {IMAGE_INFOS_COMMANDS, GEN_COMMAND_NONE};
     struct position_found found;
-    struct position at = e->request->at;
-    enum lap_status status = position_find(trace, &at, &found);
-    uint32_t command = status == LAP_OK && found.place_count && position_is_command(&at)
-                           ? found.places[found.place_count - 1].id
-                           : GEN_COMMAND_NONE;
-    struct bound_walk_options options = {.visit_call = visit_call, .calls = calls};
+    struct position at;
+    enum lap_status status = position_find(trace, &e->request->at, &found);
+    uint32_t command = GEN_COMMAND_NONE;
+    struct bound_walk_options options = {.at = &at, .visit_call = visit_call, .calls = calls};
 
+    if (status == LAP_OK && !found.is_submit && e->request->at.of_packet)
+        status = lap_fail(LAP_ERROR_ARGUMENT, "#%" PRIu64 " is no submit, and no command buffer that is submitted",
+                          e->request->at.numbers[0]);
     if (status != LAP_OK)
         return status;
-    at = found.position;
+    at = e->at = found.position;
+    if (position_is_command(&at) && found.place_count)
+        command = found.places[found.place_count - 1].id;
     e->range = begins_pass(command) ? RANGE_PASS : begins_label(command) ? RANGE_LABEL : RANGE_PLACE;
     if (e->range != RANGE_PLACE)
         at = position_up_to(&at, at.count - 1);
-    options.at = &at;
     options.work_only = e->range == RANGE_PLACE;
     return bound_walk(trace, &options, visit, e);
 }

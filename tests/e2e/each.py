@@ -39,7 +39,8 @@ def a_place_has_the_pictures_of_its_draws(context: Context) -> None:
     """A pass, a label, a command buffer, what is executed, a draw; with several replays, too. The second has secondary command buffers in a dynamic pass."""
     skip_lacking(context.run([context.app("modern")], context.layer_env(), expect=None))
     draws = [f"1.1.2.4.{i}.11" for i in (1, 2, 3, 4)]
-    for place, found in (("1.1.2.3", draws), ("1.1.2", draws), ("1", draws), ("1.1.2.4.2", draws[1:2]), ("1.1.2.4.3.11", draws[2:3]), ("1.1.2.1", draws)):
+    begin = next(line for line in map(json.loads, context.run([context.program("lapilli"), "print", "--json", "--at", "1.1.2", "out.lapilli"]).out.splitlines()) if line["name"] == "vkCmdBeginRendering")
+    for place, found in (("1.1.2.3", draws), (f"#{begin['index']}.{begin['command']}", draws), ("1.1.2", draws), ("1", draws), ("1.1.2.4.2", draws[1:2]), ("1.1.2.4.3.11", draws[2:3]), ("1.1.2.1", draws)):
         check([row["position"] for row in rows(context, place)] == found, f"--each {place}")
     whole = rows(context, "1.1.2.3", "--raw", to="whole")
     parts = rows(context, "1.1.2.3", "--raw", "--picture-memory", "1", to="parts")
