@@ -9,6 +9,7 @@
 #include "gen_decode.h"
 #include "gen_reflect.h"
 #include "inspector/position/find.h"
+#include "inspector/state/bound_labels.h"
 #include "tools/common/arguments.h"
 #include "tools/common/calls.h"
 #include "tools/common/progress.h"
@@ -159,15 +160,15 @@ static uint64_t pipeline_of(const struct bound_visit *visit)
 
 static bool is_wanted(const struct options *options, const struct bound_visit *visit)
 {
-    struct lap_label_list labels;
+    struct bound_labels labels;
     const char *label;
 
     if (visit->work != POSITION_DRAW && visit->work != POSITION_DISPATCH && visit->work != POSITION_TRACE)
         return false;
     if (!options->pass)
         return true;
-    lap_labels_begin(&labels, visit->bound);
-    while ((label = lap_labels_next(&labels)))
+    bound_labels_begin(&labels, visit->bound);
+    while ((label = bound_labels_next(&labels)))
         if (fnmatch(options->pass, label, 0) == 0)
             return true;
     return false;
@@ -202,11 +203,11 @@ static void put_pipeline(const struct bound_visit *visit)
 /* Tabs and newlines end columns and lines, and the program may have any bytes in its labels. */
 static void put_labels(const struct bound_visit *visit)
 {
-    struct lap_label_list labels;
+    struct bound_labels labels;
     const char *label, *between = "\t";
 
-    lap_labels_begin(&labels, visit->bound);
-    while ((label = lap_labels_next(&labels))) {
+    bound_labels_begin(&labels, visit->bound);
+    while ((label = bound_labels_next(&labels))) {
         fputs(between, stdout);
         lap_utf8_print(stdout, label, strlen(label), ' ', "");
         between = "/";
@@ -276,12 +277,12 @@ static bool add_columns(cJSON *object, const struct bound_visit *visit)
 static bool add_labels(cJSON *object, const struct bound_visit *visit)
 {
     cJSON *list = cJSON_CreateArray();
-    struct lap_label_list labels;
+    struct bound_labels labels;
     const char *label;
     bool added = true;
 
-    lap_labels_begin(&labels, visit->bound);
-    while (added && (label = lap_labels_next(&labels))) {
+    bound_labels_begin(&labels, visit->bound);
+    while (added && (label = bound_labels_next(&labels))) {
         char *clean = lap_utf8(label, strlen(label));
         added = clean && add(list, NULL, cJSON_CreateString(clean));
         free(clean);

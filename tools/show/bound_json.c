@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "gen_ids.h"
 #include "inspector/state/attachments.h"
+#include "inspector/state/bound_labels.h"
 #include "tools/show/bound_print.h"
 #include "tools/show/descriptor_print.h"
 #include "tools/show/print.h"
@@ -302,15 +303,15 @@ static void json_queries(struct json *j, cJSON *object)
 enum lap_status lap_bound_json(cJSON *object, const struct bound_visit *visit, const struct lap_bound_names *names)
 {
     struct json j = {.visit = visit, .names = names, .named = names ? cJSON_CreateObject() : NULL};
-    struct lap_label_list labels;
+    struct bound_labels labels;
     const char *label;
     cJSON *list;
 
     lap_arena_init(&j.arena, 0);
     add(&j, object, "args", lap_print_json_args(visit->command, visit->args));
     list = add(&j, object, "labels", cJSON_CreateArray());
-    lap_labels_begin(&labels, visit->bound);
-    while ((label = lap_labels_next(&labels)))
+    bound_labels_begin(&labels, visit->bound);
+    while ((label = bound_labels_next(&labels)))
         add_text(&j, list, NULL, label);
     json_pass(&j, object);
     json_points(&j, object);

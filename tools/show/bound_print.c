@@ -3,43 +3,6 @@
 
 #include "gen_ids.h"
 
-/* ---- labels ---- */
-
-void lap_labels_begin(struct lap_label_list *labels, const struct bound *bound)
-{
-    *labels = (struct lap_label_list){.depth = 0};
-    for (const struct bound *b = bound; b && labels->count < POSITION_MOST_PLACES; b = b->outer)
-        labels->bounds[labels->count++] = b;
-}
-
-/* The next one of those that were open in front of the primary command buffer. */
-static const char *next_around(struct lap_label_list *labels)
-{
-    const struct bound *primary = labels->count ? labels->bounds[labels->count - 1] : NULL;
-    const struct position_queue_labels *around = primary ? primary->around : NULL;
-    size_t at = labels->next_around++;
-
-    if (around && at < around->of_queue.count)
-        return around->of_queue.texts[at];
-    if (around && at - around->of_queue.count < around->left_open.count - primary->around_ended)
-        return around->left_open.texts[at - around->of_queue.count];
-    return NULL;
-}
-
-const char *lap_labels_next(struct lap_label_list *labels)
-{
-    const char *around = next_around(labels);
-
-    if (around)
-        return around;
-    for (; labels->depth < labels->count; labels->depth++, labels->next = 0) {
-        const struct bound *bound = labels->bounds[labels->count - 1 - labels->depth];
-        if (labels->next < bound->label_count)
-            return bound->labels[labels->next++].text;
-    }
-    return NULL;
-}
-
 /* ---- what is relevant ---- */
 
 /* The bind point of a draw, a dispatch or a ray trace; BOUND_POINTS: all are shown. */

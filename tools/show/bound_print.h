@@ -30,16 +30,6 @@ enum lap_status lap_bound_json(cJSON *object, const struct bound_visit *visit,
 /* The position of the command that began the render pass. */
 const char *lap_bound_pass_position(const struct bound_visit *visit, char out[POSITION_TEXT_BYTES]);
 
-/* The labels that are open at a command, the outermost first: those of the queue, those that earlier command buffers
- * left open, and those of the command buffer. The next one of them. */
-struct lap_label_list {
-    const struct bound *bounds[POSITION_MOST_PLACES]; /* the primary command buffer first */
-    unsigned depth, count;
-    size_t next, next_around;
-};
-void lap_labels_begin(struct lap_label_list *labels, const struct bound *bound);
-const char *lap_labels_next(struct lap_label_list *labels); /* NULL: that were all */
-
 /* ---- shared by bound_text.c and bound_json.c ---- */
 
 /* What is shown: of a draw, a dispatch and a ray trace only what they find. */

@@ -4,6 +4,7 @@
 
 #include "gen_ids.h"
 #include "inspector/state/attachments.h"
+#include "inspector/state/bound_labels.h"
 #include "tools/show/bound_print.h"
 #include "tools/show/descriptor_print.h"
 #include "tools/show/print.h"
@@ -41,12 +42,12 @@ static void put_handle(struct text *t, const char *before, uint32_t type, uint64
 
 static void text_labels(struct text *t)
 {
-    struct lap_label_list labels;
+    struct bound_labels labels;
     const char *label;
     bool first = true;
 
-    lap_labels_begin(&labels, t->visit->bound);
-    while ((label = lap_labels_next(&labels))) {
+    bound_labels_begin(&labels, t->visit->bound);
+    while ((label = bound_labels_next(&labels))) {
         head(t, first ? "labels" : "");
         lap_text_quoted(t->out, label, strlen(label));
         fputc('\n', t->out);
