@@ -34,6 +34,7 @@ struct attachment {
     VkImageSubresourceRange range; /* of the view; levelCount 0: not known */
     VkImageLayout layout;          /* in which the render pass leaves it; of the stencil stencil_layout */
     VkImageLayout stencil_layout;
+    VkAttachmentLoadOp load, stencil_load; /* from the render pass */
 };
 
 const char *attachment_role_name(enum attachment_role role); /* "color" */

@@ -284,6 +284,7 @@ static uint32_t view_mask2(const VkRenderPassCreateInfo2 *info, uint32_t subpass
         struct fact_subpass *subpasses;                                                                                \
         VkFormat *formats;                                                                                             \
         VkImageLayout *layouts, *stencil_layouts;                                                                      \
+        VkAttachmentLoadOp *loads, *stencil_loads;                                                                     \
         if (!fact || !info || !args->pRenderPass)                                                                      \
             return fact ? LAP_OK : lap_no_memory("the facts of objects");                                              \
         fact->attachment_count = info->pAttachments ? info->attachmentCount : 0;                                       \
@@ -292,12 +293,16 @@ static uint32_t view_mask2(const VkRenderPassCreateInfo2 *info, uint32_t subpass
         fact->subpasses = subpasses = alloc(facts, fact->subpass_count, sizeof *subpasses);                            \
         fact->layouts = layouts = alloc(facts, fact->attachment_count, sizeof *layouts);                               \
         fact->stencil_layouts = stencil_layouts = alloc(facts, fact->attachment_count, sizeof *layouts);               \
-        if (!formats || !subpasses || !layouts || !stencil_layouts)                                                    \
+        fact->loads = loads = alloc(facts, fact->attachment_count, sizeof *loads);                                     \
+        fact->stencil_loads = stencil_loads = alloc(facts, fact->attachment_count, sizeof *loads);                     \
+        if (!formats || !subpasses || !layouts || !stencil_layouts || !loads || !stencil_loads)                        \
             return lap_no_memory("the facts of objects");                                                              \
         for (uint32_t i = 0; i < fact->attachment_count; i++) {                                                        \
             formats[i] = info->pAttachments[i].format;                                                                 \
             layouts[i] = info->pAttachments[i].finalLayout;                                                            \
             stencil_layouts[i] = stencil(&info->pAttachments[i]);                                                      \
+            loads[i] = info->pAttachments[i].loadOp;                                                                   \
+            stencil_loads[i] = info->pAttachments[i].stencilLoadOp;                                                    \
         }                                                                                                              \
         for (uint32_t i = 0; i < fact->subpass_count; i++) {                                                           \
             const __typeof__(*info->pSubpasses) *from = &info->pSubpasses[i];                                          \

@@ -56,6 +56,7 @@ struct fact_render_pass {
     const VkFormat *formats;
     const VkImageLayout *layouts; /* the final ones; of the stencil where that has one of its own: stencil_layouts */
     const VkImageLayout *stencil_layouts;
+    const VkAttachmentLoadOp *loads, *stencil_loads;
     const struct fact_subpass *subpasses;
 };
 
