@@ -38,6 +38,7 @@
 #include "replayer/verify/contents.h"
 #include "replayer/verify/ignore_list.h"
 #include "replayer/verify/pictures.h"
+#include "replayer/verify/texel_history.h"
 #include "replayer/verify/verify.h"
 #include "trace/format/info.h"
 
@@ -120,10 +121,10 @@ static int report_checks(const struct replay *r, const struct lap_log *log, bool
     return summary.different || (summary.checks == 0 && complete) ? EXIT_FAILED : EXIT_GOOD;
 }
 
-/* --pictures. */
+/* --pictures, --pixel. */
 static int write_pictures(struct replay *r, const struct lap_log *log)
 {
-    switch (replay_write_pictures(r)) {
+    switch (r->options.texel.wanted ? replay_print_texel_history(r) : replay_write_pictures(r)) {
     case LAP_OK:
         return EXIT_GOOD;
     case LAP_ERROR_UNSUPPORTED:
@@ -166,7 +167,7 @@ static int play(struct replay *r, const struct lap_log *log, struct outcome *out
         replay_objects_print(r, stdout);
     if (replay_check_finish(r) != LAP_OK && code == EXIT_GOOD)
         code = say(log, EXIT_FAILED);
-    if (status == LAP_OK && r->options.pictures.folder)
+    if (status == LAP_OK && (r->options.pictures.folder || r->options.texel.wanted))
         code = write_pictures(r, log);
     if (status == LAP_OK)
         replay_progress_end(r);
@@ -477,6 +478,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     struct replay_ignore_list ignored = {0};
     struct replay_reading reading = {.fd = -1};
     struct picture_list pictures = {.at = NULL};
+    struct texel_history history = {.row_count = 0};
     struct replay_request request = {.text = NULL};
     struct replay replay = {.log = log};
     struct ready ready;
@@ -505,6 +507,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
         options->reading = &reading;
     }
     options->pictures.list = &pictures;
+    options->texel.history = &history;
     if (options->pictures.list_file && (status = replay_pictures_read_list(&options->pictures)) != LAP_OK) {
         picture_list_finish(&pictures);
         return say(log, status == LAP_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED);
@@ -557,6 +560,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     replay_ignore_list_finish(&ignored);
     replay_reading_close(&reading);
     picture_list_finish(&pictures);
+    texel_history_finish(&history);
     replay_request_finish(&request);
     return code;
 }

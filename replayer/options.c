@@ -236,6 +236,74 @@ static enum lap_status check_pictures(const struct replay_options *options, enum
     return LAP_OK;
 }
 
+/* "400,300" */
+static enum lap_status take_pixel(const struct row *row, const char *value, struct replay_options *out)
+{
+    struct texel_wish *wish = &out->texel.wish;
+    int end = 0;
+
+    out->texel.wanted = strspn(value, "0123456789,") == strlen(value) && strlen(value) < 20 &&
+                        sscanf(value, "%" SCNu32 ",%" SCNu32 "%n", &wish->x, &wish->y, &end) == 2 && !value[end];
+    return out->texel.wanted ? LAP_OK : lap_fail(LAP_ERROR_ARGUMENT, "%s wants X,Y, not \"%s\"", row->name, value);
+}
+
+static enum lap_status take_pixel_at(const struct row *row, const char *value, struct replay_options *out)
+{
+    enum lap_status status = position_parse(value, &out->texel.wish.at);
+    return status == LAP_OK ? status : lap_fail_context(status, "%s", row->name);
+}
+
+/* "VkImage:7", or with a level, and a layer. */
+static enum lap_status take_target(const struct row *row, const char *value, struct replay_options *out)
+{
+    struct texel_wish *wish = &out->texel.wish;
+    const char *numbers = value + strlen("VkImage:");
+    int end = 0;
+
+    wish->level = wish->layer = 0;
+    if (strncmp(value, "VkImage:", strlen("VkImage:")) != 0 || strspn(numbers, "0123456789,") != strlen(numbers) ||
+        strlen(numbers) > 40 ||
+        sscanf(numbers, "%" SCNu64 "%n,%" SCNu32 "%n,%" SCNu32 "%n", &wish->image, &end, &wish->level, &end,
+               &wish->layer, &end) < 1 ||
+        numbers[end] || !wish->image)
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s wants VkImage:N, perhaps with ,LEVEL or ,LEVEL,LAYER, not \"%s\"",
+                        row->name, value);
+    return LAP_OK;
+}
+
+static enum lap_status take_aspect(const struct row *row, const char *value, struct replay_options *out)
+{
+    out->texel.wish.aspect = strcmp(value, "color") == 0     ? VK_IMAGE_ASPECT_COLOR_BIT
+                             : strcmp(value, "depth") == 0   ? VK_IMAGE_ASPECT_DEPTH_BIT
+                             : strcmp(value, "stencil") == 0 ? VK_IMAGE_ASPECT_STENCIL_BIT
+                                                             : 0;
+    return out->texel.wish.aspect
+               ? LAP_OK
+               : lap_fail(LAP_ERROR_ARGUMENT, "%s wants color, depth or stencil, not \"%s\"", row->name, value);
+}
+
+static enum lap_status check_texel(const struct replay_options *options, enum replay_action action)
+{
+    const struct replay_texel *texel = &options->texel;
+    const struct replay_pictures *pictures = &options->pictures;
+
+    if (!texel->wanted && (texel->wish.at.count || texel->wish.image || texel->wish.aspect || texel->all))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--pixel-at, --target, --aspect and --all are for --pixel");
+    if (!texel->wanted)
+        return LAP_OK;
+    if (!texel->wish.at.count)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--pixel wants --pixel-at");
+    if ((pictures->folder && !options->wait) || pictures->after.count || pictures->each.at.count || pictures->names ||
+        options->listen || options->verify || options->hashes_file || options->blackhole || options->measure ||
+        options->stop_at || options->list_objects || action == REPLAY_ACTION_CHECK)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--pixel is for a replay of a file, alone");
+    if (options->experiments.skip.count || options->experiments.only.count || options->experiments.has_most_draws)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--pixel is for all draws: without --skip, --only and --at-most-draws");
+    if (options->json && options->validate)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --pixel or for --validate, not for both");
+    return LAP_OK;
+}
+
 static enum lap_status store_number(const struct row *row, const char *value, struct replay_options *out)
 {
     return parse_number(row->name, value, (uint64_t *)(void *)((char *)out + row->at));
@@ -419,8 +487,8 @@ static const struct row rows[] = {
     {"--list-gpus", NULL, "show the GPUs of this machine; with --gpu that one", .act = list_gpus},
     {"--check", NULL, "play nothing: predict a replay on this machine (lapilli check)", .act = check_only},
     {"--json", NULL,
-     "with --check or --list-gpus: one JSON object; with --validate or --pictures: a JSON line for each message or "
-     "picture",
+     "with --check or --list-gpus: one JSON object; with --validate, --pictures or --pixel: a JSON line for each "
+     "message, picture or command",
      .take = store_flag, .asked = true, MEMBER(json)},
     {"--last-frame", "N", "stop after this frame", .take = store_frame, MEMBER(last_frame)},
     {"--stop-at", "PACKET", "stop behind this packet: #PACKET, or its ticket (lapilli print)", .take = take_stop_at,
@@ -449,6 +517,16 @@ static const struct row rows[] = {
     {"--raw", "[=also]",
      "with --pictures: the bytes of the texels instead, as copies to buffers have them; also: besides the PNG",
      .take = parse_raw, .asked = true},
+    {"--pixel", "X,Y", "print which commands change this texel, and from what to what (lapilli pixel)",
+     .take = take_pixel, .asked = true},
+    {"--pixel-at", "POSITION", "with --pixel: of this frame, or of what is in front of the end of this place in it",
+     .take = take_pixel_at, .asked = true},
+    {"--target", "VkImage:N", "with --pixel: of this image, perhaps with ,LEVEL,LAYER; default: the presented one",
+     .take = take_target, .asked = true},
+    {"--aspect", "NAME", "with --pixel: color, depth or stencil; default: the first one that the format has",
+     .take = take_aspect, .asked = true},
+    {"--all", NULL, "with --pixel: also commands that do not change it", .take = store_flag, .asked = true,
+     MEMBER(texel.all)},
     {"--wait", "FRAME", "play what is in front of this frame, then wait until stdin says how to go on (docs/cli.md)",
      .take = store_frame, MEMBER(wait)},
     {"--list-objects", NULL, "print the objects that live where the replay ends", .take = store_flag,
@@ -677,8 +755,8 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
         return lap_fail(LAP_ERROR_ARGUMENT, "--frames and --warm-up are for --measure");
     if (out->preload)
         out->ahead_bytes = preload_bytes();
-    if (out->json && *out_action == REPLAY_ACTION_PLAY && !out->validate && !out->pictures.folder)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check, --list-gpus, --validate and --pictures");
+    if (out->json && *out_action == REPLAY_ACTION_PLAY && !out->validate && !out->pictures.folder && !out->texel.wanted)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check, --list-gpus, --validate, --pictures and --pixel");
     if (out->progress_fd && *out_action == REPLAY_ACTION_CHECK)
         return lap_fail(LAP_ERROR_ARGUMENT, "--progress is for a replay");
     if (out->has_tolerance && !out->verify)
@@ -695,9 +773,10 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
         return lap_fail(LAP_ERROR_ARGUMENT, "--stop-at, --read and --read-to belong together");
     if (out->stop_at && (out->blackhole || out->listen || *out_action == REPLAY_ACTION_CHECK))
         return lap_fail(LAP_ERROR_ARGUMENT, "--stop-at is for a replay of a file");
-    if (out->pictures.folder && out->present == REPLAY_PRESENT_AUTO)
+    if ((out->pictures.folder || out->texel.wanted) && out->present == REPLAY_PRESENT_AUTO)
         out->present = REPLAY_PRESENT_HEADLESS;
-    if (check_pictures(out, *out_action) != LAP_OK || check_validation(out, *out_action) != LAP_OK)
+    if (check_pictures(out, *out_action) != LAP_OK || check_texel(out, *out_action) != LAP_OK ||
+        check_validation(out, *out_action) != LAP_OK)
         return LAP_ERROR_ARGUMENT;
     if (out->listen && (out->file || *out_action == REPLAY_ACTION_CHECK))
         return lap_fail(LAP_ERROR_ARGUMENT, "--listen is for a replay, and instead of a file");
@@ -733,9 +812,9 @@ enum lap_status replay_options_ask(int argc, char **argv, struct replay_options 
         if (status != LAP_OK)
             return status;
     }
-    if (!options->pictures.after.count == !options->pictures.each.at.count)
-        return lap_fail(LAP_ERROR_ARGUMENT, "a replay that waits wants --after, or else --each");
-    return check_pictures(options, action);
+    if (!!options->pictures.after.count + !!options->pictures.each.at.count + options->texel.wanted != 1)
+        return lap_fail(LAP_ERROR_ARGUMENT, "a replay that waits wants --after, or else --each or --pixel");
+    return check_pictures(options, action) == LAP_OK ? check_texel(options, action) : LAP_ERROR_ARGUMENT;
 }
 
 void replay_options_finish(struct replay_options *options)

@@ -43,6 +43,7 @@ FULL = {
     "streaming/connections-that-stop|parts/the-last-seconds|memory/what-comparing-costs": "programs that work for seconds as fast as they can",
     "validate/(teardown-one-by-one-devices|memory-many)$": "of the same programs others do the same less often",
     "order/.*-(above|below)$": "all-layers-at-once has them above and below",
+    "pixel/as-single-pictures/(?!modern$)": "one more program",
     "page/shows/(?!modern$)": "one more program",
     "page/of-a-farm-": "a browser for a page without script",
     "waiting/swiftshader/(?!modern$)": "the same programs on one more driver",

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "inspector/edit/each.h"
 #include "inspector/edit/replace_shader.h"
+#include "inspector/edit/texel_history.h"
 #include "inspector/position/position.h"
 #include "inspector/state/picture_list.h"
 #include "trace/read/edits.h"
@@ -42,6 +43,8 @@ struct edit_work {
                                becomes exact */
     const struct each_request *each; /* NULL, or with at.count 0; or where pictures of all draws are to be taken */
     struct picture_list *pictures;   /* with `after` and `each`: gets them */
+    const struct texel_wish *texel;  /* NULL, or the one whose history is wanted (inspector/edit/texel_history.h) */
+    struct texel_history *history;   /* with `texel`: gets it */
     struct lap_reader *reader;       /* is given for the reader of the edited trace */
     struct lap_edits *edits;         /* of that; NULL at first. Destroyed behind the reader */
 };

@@ -11,6 +11,7 @@
 #include "base/process/sandbox.h"
 #include "base/status.h"
 #include "inspector/edit/experiments.h"
+#include "inspector/edit/texel_history.h"
 #include "inspector/position/position.h"
 #include "vulkan/texel/texel_picture.h"
 
@@ -42,6 +43,13 @@ struct replay_pictures {
     bool raw;                  /* bytes, in rows without padding, instead of PNG */
     bool also_png;             /* with raw: PNG, too */
     struct picture_list *list; /* filled before the replay begins */
+};
+
+/* --pixel. */
+struct replay_texel {
+    bool wanted, all;       /* all: also the commands that do not change it */
+    struct texel_wish wish; /* inspector/edit/texel_history.h */
+    struct texel_history *history;
 };
 
 struct replay_options {
@@ -82,6 +90,7 @@ struct replay_options {
     bool list_objects;                   /* print those that live where the replay ends */
     struct replay_reading *reading;      /* both, open; NULL: nothing is read */
     struct replay_pictures pictures;     /* written where the replay ends; main.c makes its list */
+    struct replay_texel texel;           /* its history is printed where the replay ends; main.c makes it */
     unsigned threads;                    /* threads that play command buffers; 0: by the trace and the machine */
     uint64_t first_measured,
         warm_up; /* measured frames begin so many (warm_up) behind the first one; first_measured 0: frame 1 */

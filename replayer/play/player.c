@@ -162,6 +162,8 @@ static enum lap_status edit(struct replay *r, const struct lap_reader_options *o
                              .after = &r->options.pictures.after,
                              .each = &r->options.pictures.each,
                              .pictures = r->options.pictures.list,
+                             .texel = r->options.texel.wanted ? &r->options.texel.wish : NULL,
+                             .history = r->options.texel.history,
                              .reader = r->reader};
     enum lap_status status;
 
@@ -177,7 +179,7 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     const struct lap_reader_options reader_options = {.ahead_bytes = options->ahead_bytes,
                                                       .trusts_blobs = !options->verify};
     bool is_program, edits = edit_experiments_are_wanted(&options->experiments) || options->pictures.after.count ||
-                             options->pictures.each.at.count;
+                             options->pictures.each.at.count || options->texel.wanted;
     enum lap_status status;
 
     memset(r, 0, sizeof *r);
@@ -202,7 +204,7 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
                 "the trace lacks contents that buffers or images had before it begins (lapilli info says why): work "
                 "that uses them may give something else");
     r->options.writes_all_images = lap_info_flag(lap_reader_summary(r->reader)->info, "trimmed_contents");
-    r->options.reads_all_images = options->reading != NULL || options->pictures.folder != NULL;
+    r->options.reads_all_images = options->reading != NULL || options->pictures.folder != NULL || options->texel.wanted;
     r->dictionary = calloc(1, sizeof *r->dictionary);
     if (!r->dictionary)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for the dictionary");

@@ -139,7 +139,9 @@ enum lap_status replay_wait_end(struct replay *r, const struct replay_options *a
                              .log = r->log,
                              .after = &r->options.pictures.after,
                              .each = &r->options.pictures.each,
-                             .pictures = asked->pictures.list};
+                             .pictures = asked->pictures.list,
+                             .texel = asked->texel.wanted ? &asked->texel.wish : NULL,
+                             .history = asked->texel.history};
     enum lap_status status;
 
     r->waited = true;
@@ -149,6 +151,7 @@ enum lap_status replay_wait_end(struct replay *r, const struct replay_options *a
     r->options.experiments = asked->experiments;
     r->options.pictures = asked->pictures;
     r->options.pictures.each.names = asked->pictures.names;
+    r->options.texel = asked->texel;
     r->options.json = asked->json;
     status = lap_reader_open_again(r->reader, NULL, &work.reader);
     if (status != LAP_OK)

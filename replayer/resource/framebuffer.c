@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Framebuffers, and the usage of images that the replay copies from (--verify if the trace has checks of whole images;
- * --read; --pictures), or whose texels a cut trace begins with. */
+ * --read; --pictures; --pixel), or whose texels a cut trace begins with. */
 #include "gen_replay.h"
 #include "replayer/core/handles.h"
 #include "replayer/format/format.h"
@@ -12,7 +12,7 @@
 /* Nothing can be copied from transient attachments, so that pictures want others. */
 static VkImageUsageFlags usage_here(const struct replay *r, VkImageCreateFlags flags, VkImageUsageFlags usage)
 {
-    if (r->options.pictures.folder)
+    if (r->options.pictures.folder || r->options.texel.wanted)
         usage &= ~(VkImageUsageFlags)VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT;
     if (flags & VK_IMAGE_CREATE_PROTECTED_BIT || usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT)
         return usage;

@@ -94,6 +94,7 @@ def a_missing_file_is_exit_status_3(context: Context) -> None:
                     ["compile", "-o", "new"], ["export", "-o", "new"], ["asm", "-o", "new"], ["disasm"], ["run"], ["import", "-o", "new"]):
         one_sentence(context.run([context.program("lapilli"), *command, "no-such.lapilli"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "find", "no-such.lapilli", "text"], expect=3).err)
+    one_sentence(context.run([context.program("lapilli"), "pixel", "no-such.lapilli", "--at", "1", "0,0"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "assert", "no-such.lapilli", "frames == 0"], expect=3).err)
 
 
@@ -107,6 +108,7 @@ def a_file_that_is_no_trace_is_exit_status_3(context: Context) -> None:
         for name in ("a.lapilli", "b.lapilli", "."):
             one_sentence(context.run([context.program("lapilli"), *command, name], expect=3).err)
             one_sentence(context.run([context.program("lapilli"), "find", name, "text"], expect=3).err)
+            one_sentence(context.run([context.program("lapilli"), "pixel", name, "--at", "1", "0,0"], expect=3).err)
             one_sentence(context.run([context.program("lapilli"), "assert", name, "frames == 0", "different == 0"], expect=3).err)
 
 
@@ -138,13 +140,16 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["asm", "f"], ["asm", "-o", "g"], ["asm", "-o", "g", "--json", "f"], ["asm", "-o", "g", "--sandbox=open", "f"], ["disasm"], ["disasm", "f", "g"], ["disasm", "-o", "g", "f"],
                     ["run"], ["run", "f", "--sandbox=off"], ["run", "f", "--replace-shader", "1=f"], ["run", "--listen", "unix:g", "f"], ["run", "--listen", "tcp://192.0.2.1:9"], ["run", "--cache", "g", "f"],
                     ["import", "f"], ["import", "-o", "g"], ["import", "-o", "g", "f", "f"], ["import", "-o", "g", "--sandbox=open", "f"],
+                    ["pixel"], ["pixel", "f"], ["pixel", "--at", "1", "f"], ["pixel", "f", "1,2"], ["pixel", "--at", "0", "f", "1,2"], ["pixel", "--at", "1", "f", "1"], ["pixel", "--at", "1", "f", "1,-2"],
+                    ["pixel", "--at", "1", "f", "1,2", "3"], ["pixel", "--at", "1", "--target", "VkBuffer:1", "f", "1,2"], ["pixel", "--at", "1", "--target", "VkImage:1,", "f", "1,2"], ["pixel", "--at", "1", "--aspect", "x", "f", "1,2"],
+                    ["replay", "--pixel", "1,2", "f"], ["replay", "--pixel-at", "1", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--pictures", "g", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--skip", "1.1.1.1", "f"],
                     ["farm"], ["farm", "fly"], ["farm", "run", "--results", "g"], ["farm", "status", "--results", "g"],
                     ["assert"], ["assert", "f"], ["assert", "f", "frames"], ["assert", "--junit", "", "f", "frames == 1"], ["assert", "--sandbox=open", "f", "frames == 1"],
                     ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
-                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["image", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"],
+                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["image", "--help"], ["pixel", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"],
                     ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"], ["run", "--help"], ["import", "--help"], ["assert", "--help"], ["farm", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+#include "replayer/verify/texel_history.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "gen_ids.h"
+#include "inspector/edit/texel_history.h"
+#include "replayer/format/format.h"
+#include "replayer/verify/read_buffer.h"
+#include "replayer/verify/read_image.h"
+#include "vulkan/texel/texel_values.h"
+#include "vulkan/texel/texels.h"
+
+#define MOST_BYTES 32u /* of a texel */
+#define CELL_BYTES 600u
+
+enum column { POSITION, COMMAND, VALUE, DEPTH, STENCIL, FROM, PIPELINE, LABEL, COLUMNS };
+
+static const char *const kind_names[] = {
+    [TEXEL_BEGIN] = "begin", [TEXEL_DRAW] = "draw",       [TEXEL_CLEAR] = "clear", [TEXEL_COPY] = "copy",
+    [TEXEL_BLIT] = "blit",   [TEXEL_RESOLVE] = "resolve", [TEXEL_STORE] = "store"};
+
+struct print {
+    const struct texel_history *history;
+    const unsigned char *results; /* history->bytes of them */
+    const struct gen_format *format;
+};
+
+struct value {
+    const struct gen_format *format;
+    unsigned char bytes[MOST_BYTES];
+    double values[4]; /* in the order RGBA */
+    unsigned count;
+};
+
+/* ---- texels ---- */
+
+/* The number of a channel's component. */
+static unsigned component_of(const struct gen_format *format, unsigned number)
+{
+    static const char order[] = "RGBADS";
+
+    for (const char *channel = order; *channel; channel++)
+        for (unsigned i = 0; i < format->count; i++)
+            if (format->components[i].channel == *channel && !number--)
+                return i;
+    return 0;
+}
+
+/* False: it is not known. */
+static bool value_at(const struct print *p, VkFormat format, VkImageAspectFlags aspect, uint64_t at, struct value *out)
+{
+    const uint64_t bytes = p->history->bytes;
+    double values[4] = {0};
+
+    *out = (struct value){.format = lap_texel_format(format, aspect)};
+    if (!out->format || out->format->bytes > MOST_BYTES || at > bytes || bytes - at < out->format->bytes)
+        return false;
+    memcpy(out->bytes, p->results + at, out->format->bytes);
+    lap_texels_clean(format, aspect, out->bytes, out->format->bytes);
+    lap_texel_values(out->format, out->bytes, values);
+    out->count = out->format->count;
+    for (unsigned i = 0; i < out->count; i++)
+        out->values[i] = values[component_of(out->format, i)];
+    return true;
+}
+
+static bool color_at(const struct print *p, uint64_t at, struct value *out)
+{
+    return value_at(p, p->history->format, p->history->wish.aspect, at, out);
+}
+
+static bool is_changed(const struct print *p, const struct texel_row *row)
+{
+    struct value before, after;
+
+    return !color_at(p, row->value.before, &before) || !color_at(p, row->value.after, &after) ||
+           memcmp(before.bytes, after.bytes, sizeof before.bytes) != 0;
+}
+
+/* ---- text ---- */
+
+static bool is_normalized(const struct gen_format *format)
+{
+    return format->numeric == GEN_NUMERIC_UNORM || format->numeric == GEN_NUMERIC_SNORM ||
+           format->numeric == GEN_NUMERIC_SRGB;
+}
+
+/* Normalized values of 8 bits as these have them. */
+static void value_text(const struct value *value, char *out, size_t bytes)
+{
+    size_t length = 0;
+
+    for (unsigned i = 0; i < value->count && length < bytes; i++) {
+        const struct gen_format_component *c = &value->format->components[component_of(value->format, i)];
+        const double most = value->format->numeric == GEN_NUMERIC_SNORM ? 127 : 255;
+        bool is_byte = c->bits == 8 && is_normalized(value->format);
+        length += (size_t)snprintf(out + length, bytes - length, "%s%.9g", i ? " " : "",
+                                   is_byte ? round(value->values[i] * most) : value->values[i]);
+    }
+}
+
+static const char *load_text(VkAttachmentLoadOp load)
+{
+    return load == VK_ATTACHMENT_LOAD_OP_LOAD    ? "loaded "
+           : load == VK_ATTACHMENT_LOAD_OP_CLEAR ? "cleared "
+                                                 : "undefined ";
+}
+
+static void beside_text(const struct print *p, const struct texel_change *change, VkImageAspectFlags aspect, char *out)
+{
+    struct value value;
+
+    if (change->image && value_at(p, change->format, aspect, change->after, &value))
+        value_text(&value, out, CELL_BYTES);
+}
+
+static void fill_cells(const struct print *p, const struct texel_row *row, char cells[COLUMNS][CELL_BYTES])
+{
+    const char *load = row->kind == TEXEL_BEGIN ? load_text(row->load) : "";
+    struct value value;
+
+    for (unsigned i = 0; i < COLUMNS; i++)
+        cells[i][0] = 0;
+    position_text(&row->position, cells[POSITION]);
+    snprintf(cells[COMMAND], CELL_BYTES, "%s", gen_command_names[row->command]);
+    snprintf(cells[VALUE], CELL_BYTES, "%s", load);
+    if (color_at(p, row->value.after, &value))
+        value_text(&value, cells[VALUE] + strlen(load), CELL_BYTES - strlen(load));
+    beside_text(p, &row->depth, VK_IMAGE_ASPECT_DEPTH_BIT, cells[DEPTH]);
+    beside_text(p, &row->stencil, VK_IMAGE_ASPECT_STENCIL_BIT, cells[STENCIL]);
+    if (row->from)
+        snprintf(cells[FROM], CELL_BYTES, "from %s:%" PRIu64, gen_handle_names[row->from_type], row->from);
+    if (row->pipeline)
+        snprintf(cells[PIPELINE], CELL_BYTES, "VkPipeline:%" PRIu64, row->pipeline);
+    if (row->label) {
+        snprintf(cells[LABEL], CELL_BYTES, "%s", row->label);
+        (void)lap_utf8_clean(cells[LABEL], '?');
+    }
+}
+
+/* Empty cells at the end of the line are left out. */
+static void print_cells(char cells[COLUMNS][CELL_BYTES], const size_t widths[COLUMNS])
+{
+    unsigned last = COLUMNS;
+
+    while (last && !cells[last - 1][0])
+        last--;
+    for (unsigned i = 0; i < last; i++)
+        if (widths[i])
+            printf("%-*s%s", i + 1 < last ? (int)widths[i] : 0, cells[i], i + 1 < last ? "  " : "\n");
+}
+
+static void print_head(const struct print *p)
+{
+    const struct texel_history *h = p->history;
+    const struct texel_wish *w = &h->wish;
+
+    printf("frame %" PRIu64 ", VkImage:%" PRIu64 ", texel %u,%u of %u x %u, ", w->at.numbers[0], w->image, w->x, w->y,
+           h->width, h->height);
+    if (w->level || w->layer)
+        printf("level %u, layer %u, ", w->level, w->layer);
+    printf("%s", replay_format_name(h->format));
+    for (size_t i = 0; i < h->row_count; i++)
+        if (h->rows[i].depth.image) {
+            printf(", depth VkImage:%" PRIu64 " %s", h->rows[i].depth.image,
+                   replay_format_name(h->rows[i].depth.format));
+            break;
+        }
+    putchar('\n');
+}
+
+static void print_end(const struct print *p, size_t first_width)
+{
+    const struct texel_history *h = p->history;
+    bool is_whole = h->presented && h->wish.at.count == POSITION_FRAME;
+    char text[CELL_BYTES] = "";
+    struct value value;
+
+    if (h->row_count && color_at(p, h->rows[h->row_count - 1].value.after, &value))
+        value_text(&value, text, sizeof text);
+    printf("%-*s  %s\n", (int)first_width, is_whole ? "presented" : "end", text);
+}
+
+static enum lap_status print_text(const struct replay *r, const struct print *p)
+{
+    static const char *const heads[COLUMNS] = {
+        [POSITION] = "position", [COMMAND] = "command", [VALUE] = "value", [DEPTH] = "depth", [STENCIL] = "stencil"};
+    const struct texel_history *h = p->history;
+    size_t widths[COLUMNS] = {0};
+    char(*cells)[CELL_BYTES] = malloc(COLUMNS * sizeof *cells);
+
+    if (!cells)
+        return lap_no_memory("the history of a texel");
+    for (int prints = 0; prints < 2; prints++) {
+        for (unsigned i = 0; i < COLUMNS; i++) {
+            snprintf(cells[i], CELL_BYTES, "%s", heads[i] && (!prints || widths[i]) ? heads[i] : "");
+            if (!prints && (i == POSITION || i == COMMAND || i == VALUE))
+                widths[i] = strlen(cells[i]);
+        }
+        if (prints) {
+            print_head(p);
+            print_cells(cells, widths);
+        }
+        for (size_t k = 0; k < h->row_count; k++) {
+            if (!r->options.texel.all && !is_changed(p, &h->rows[k]))
+                continue;
+            fill_cells(p, &h->rows[k], cells);
+            for (unsigned i = 0; i < COLUMNS && !prints; i++) {
+                size_t least = cells[i][0] && heads[i] ? strlen(heads[i]) : 0, length = strlen(cells[i]);
+                length = length > least ? length : least;
+                widths[i] = widths[i] > length ? widths[i] : length;
+            }
+            if (prints)
+                print_cells(cells, widths);
+        }
+    }
+    print_end(p, widths[POSITION]);
+    free(cells);
+    for (size_t i = 0; i < h->left_out_count; i++)
+        lap_log(r->log, LAP_LOG_WARNING, "not all is in the history: %s", h->left_out[i]);
+    return LAP_OK;
+}
+
+/* ---- JSON ---- */
+
+/* Functions below return NULL or false without memory; cJSON takes NULL for an object. */
+static cJSON *value_json(const struct value *value)
+{
+    cJSON *object = cJSON_CreateObject(), *values = cJSON_AddArrayToObject(object, "values");
+    char hex[2 * MOST_BYTES + 1] = "";
+
+    for (unsigned i = 0; i < value->count; i++)
+        (void)cJSON_AddItemToArray(values, cJSON_CreateNumber(value->values[i]));
+    for (unsigned i = 0; i < value->format->bytes; i++)
+        snprintf(hex + (size_t)2 * i, 3, "%02x", value->bytes[i]);
+    (void)cJSON_AddStringToObject(object, "bytes", hex);
+    return object;
+}
+
+static cJSON *color_json(const struct print *p, uint64_t at)
+{
+    struct value value;
+
+    return color_at(p, at, &value) ? value_json(&value) : cJSON_CreateNull();
+}
+
+static void add_handle(cJSON *object, const char *name, uint32_t type, uint64_t index)
+{
+    char text[80];
+
+    snprintf(text, sizeof text, "%s:%" PRIu64, gen_handle_names[type], index);
+    (void)(index ? cJSON_AddStringToObject(object, name, text) : cJSON_AddNullToObject(object, name));
+}
+
+static void add_text(cJSON *object, const char *name, const char *text)
+{
+    char *valid = text ? lap_utf8(text, strlen(text)) : NULL;
+
+    (void)(valid ? cJSON_AddStringToObject(object, name, valid) : cJSON_AddNullToObject(object, name));
+    free(valid);
+}
+
+static void add_beside(const struct print *p, cJSON *object, const char *name, const struct texel_change *change,
+                       VkImageAspectFlags aspect)
+{
+    struct value before, after;
+    cJSON *beside;
+
+    if (!change->image || !value_at(p, change->format, aspect, change->after, &after)) {
+        (void)cJSON_AddNullToObject(object, name);
+        return;
+    }
+    beside = cJSON_AddObjectToObject(object, name);
+    add_handle(beside, "image", GEN_HANDLE_VkImage, change->image);
+    (void)(value_at(p, change->format, aspect, change->before, &before)
+               ? cJSON_AddNumberToObject(beside, "before", before.values[0])
+               : cJSON_AddNullToObject(beside, "before"));
+    (void)cJSON_AddNumberToObject(beside, "after", after.values[0]);
+}
+
+static cJSON *head_json(const struct replay *r, const struct print *p)
+{
+    const struct texel_history *h = p->history;
+    const struct texel_wish *w = &h->wish;
+    cJSON *head = cJSON_CreateObject(), *object = cJSON_AddObjectToObject(head, "texel");
+    char components[5] = "";
+
+    for (unsigned i = 0; i < p->format->count && i < 4; i++)
+        components[i] = p->format->components[component_of(p->format, i)].channel;
+    add_handle(object, "image", GEN_HANDLE_VkImage, w->image);
+    (void)cJSON_AddNumberToObject(object, "x", w->x);
+    (void)cJSON_AddNumberToObject(object, "y", w->y);
+    (void)cJSON_AddNumberToObject(object, "level", w->level);
+    (void)cJSON_AddNumberToObject(object, "layer", w->layer);
+    (void)cJSON_AddStringToObject(object, "aspect",
+                                  w->aspect == VK_IMAGE_ASPECT_COLOR_BIT   ? "color"
+                                  : w->aspect == VK_IMAGE_ASPECT_DEPTH_BIT ? "depth"
+                                                                           : "stencil");
+    (void)cJSON_AddNumberToObject(object, "width", h->width);
+    (void)cJSON_AddNumberToObject(object, "height", h->height);
+    (void)cJSON_AddStringToObject(object, "format", replay_format_name(h->format));
+    (void)cJSON_AddStringToObject(object, "components", components);
+    (void)cJSON_AddBoolToObject(object, "presented", h->presented);
+    (void)cJSON_AddNumberToObject(object, "frame", (double)w->at.numbers[0]);
+    add_text(object, "gpu", r->summary.gpu);
+    return head;
+}
+
+static cJSON *row_json(const struct print *p, const struct texel_row *row)
+{
+    static const char *const loads[] = {"load", "clear", "undefined"};
+    cJSON *object = cJSON_CreateObject();
+    char text[POSITION_TEXT_BYTES];
+
+    (void)cJSON_AddStringToObject(object, "position", position_text(&row->position, text));
+    (void)cJSON_AddStringToObject(object, "command", gen_command_names[row->command]);
+    (void)cJSON_AddStringToObject(object, "kind", kind_names[row->kind]);
+    if (row->kind == TEXEL_BEGIN)
+        (void)cJSON_AddStringToObject(object, "load", loads[row->load < 2 ? row->load : 2]);
+    else
+        (void)cJSON_AddNullToObject(object, "load");
+    add_handle(object, "pipeline", GEN_HANDLE_VkPipeline, row->pipeline);
+    add_text(object, "label", row->label);
+    add_handle(object, "from", row->from_type, row->from);
+    (void)cJSON_AddBoolToObject(object, "changed", is_changed(p, row));
+    (void)cJSON_AddItemToObject(object, "before", color_json(p, row->value.before));
+    (void)cJSON_AddItemToObject(object, "after", color_json(p, row->value.after));
+    add_beside(p, object, "depth", &row->depth, VK_IMAGE_ASPECT_DEPTH_BIT);
+    add_beside(p, object, "stencil", &row->stencil, VK_IMAGE_ASPECT_STENCIL_BIT);
+    return object;
+}
+
+static cJSON *end_json(const struct print *p)
+{
+    const struct texel_history *h = p->history;
+    cJSON *line = cJSON_CreateObject(), *object = cJSON_AddObjectToObject(line, "end"), *left_out;
+    size_t changed = 0;
+
+    for (size_t i = 0; i < h->row_count; i++)
+        changed += is_changed(p, &h->rows[i]);
+    (void)cJSON_AddItemToObject(object, "value",
+                                color_json(p, h->row_count ? h->rows[h->row_count - 1].value.after : TEXEL_NOWHERE));
+    (void)cJSON_AddNumberToObject(object, "rows", (double)h->row_count);
+    (void)cJSON_AddNumberToObject(object, "changed", (double)changed);
+    left_out = cJSON_AddArrayToObject(object, "left_out");
+    for (size_t i = 0; i < h->left_out_count; i++)
+        (void)cJSON_AddItemToArray(left_out, cJSON_CreateString(h->left_out[i]));
+    return line;
+}
+
+/* Takes the object. */
+static enum lap_status put_line(cJSON *object)
+{
+    char *text = object ? cJSON_PrintUnformatted(object) : NULL;
+
+    if (text)
+        puts(text);
+    cJSON_free(text);
+    cJSON_Delete(object);
+    return text ? LAP_OK : lap_no_memory("JSON");
+}
+
+static enum lap_status print_json(const struct replay *r, const struct print *p)
+{
+    const struct texel_history *h = p->history;
+    enum lap_status status = put_line(head_json(r, p));
+
+    for (size_t i = 0; i < h->row_count && status == LAP_OK; i++)
+        if (r->options.texel.all || is_changed(p, &h->rows[i]))
+            status = put_line(row_json(p, &h->rows[i]));
+    return status == LAP_OK ? put_line(end_json(p)) : status;
+}
+
+enum lap_status replay_print_texel_history(struct replay *r)
+{
+    const struct texel_history *h = r->options.texel.history;
+    struct print p = {.history = h, .format = lap_texel_format(h->format, h->wish.aspect)};
+    const void *data = NULL;
+    enum lap_status status = replay_settle(r);
+
+    if (status == LAP_OK)
+        status = replay_read_buffer(r, h->buffer, 0, h->bytes, &data);
+    if (status != LAP_OK)
+        return status;
+    p.results = data;
+    return r->options.json ? print_json(r, &p) : print_text(r, &p);
+}
