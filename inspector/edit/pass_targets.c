@@ -147,6 +147,15 @@ enum lap_status pass_targets_find(const struct bound_visit *visit, struct lap_ar
     return LAP_OK;
 }
 
+void pass_targets_are_inside(struct pass_targets *targets)
+{
+    for (size_t i = 0; i < targets->attachment_count && targets->kind == BOUND_RENDER_PASS; i++) {
+        struct attachment *a = &targets->attachments[i];
+        a->layout = a->inside.layout;
+        a->stencil_layout = a->inside.stencil;
+    }
+}
+
 struct position pass_targets_begin(const struct pass_targets *targets, const struct position *command)
 {
     struct position begin = position_up_to(command, POSITION_COMMAND + 2 * targets->begin_place);
@@ -172,12 +181,6 @@ static enum lap_status leave_out(const struct listing *l, const char *name, cons
     return LAP_OK;
 }
 
-static bool is_of_one_aspect(VkImageLayout layout)
-{
-    return layout == VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL || layout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL ||
-           layout == VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL || layout == VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL;
-}
-
 static enum lap_status add_target(const struct listing *l, const struct attachment *attachment, const char *name,
                                   VkImageAspectFlags aspect)
 {
@@ -199,7 +202,8 @@ static enum lap_status add_target(const struct listing *l, const struct attachme
         return leave_out(l, name, "is an image that is not known");
     if (info && info->samples != VK_SAMPLE_COUNT_1_BIT)
         return leave_out(l, name, "has several samples, and is not resolved there");
-    if (is_combined && (attachment->layout != attachment->stencil_layout || is_of_one_aspect(attachment->layout)))
+    if (is_combined &&
+        (attachment->layout != attachment->stencil_layout || lap_pass_layout_is_of_one_aspect(attachment->layout)))
         return leave_out(l, name, "has a layout for depth and another one for stencil");
     all = !info ? 0 : info->imageType == VK_IMAGE_TYPE_3D ? info->extent.depth : info->arrayLayers;
     if (layers == VK_REMAINING_ARRAY_LAYERS)

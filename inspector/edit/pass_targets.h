@@ -56,6 +56,9 @@ enum lap_status pass_targets_find(const struct bound_visit *visit, struct lap_ar
 /* The position of the command that begins it. command: the position of the command in it. */
 struct position pass_targets_begin(const struct pass_targets *targets, const struct position *command);
 
+/* From here on their layouts are those while the render pass is on, not those behind it. */
+void pass_targets_are_inside(struct pass_targets *targets);
+
 /* Adds what can be read to the list: color0, depth, stencil and so on; each layer that is drawn to is one, like
  * color0-layer1. An attachment with several samples stands for the image that it is resolved into. left_out: 240 bytes:
  * gets the first one that can't be read, and why, if it is empty. */

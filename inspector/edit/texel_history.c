@@ -362,24 +362,25 @@ static uint64_t resolved_image(const struct attachment *all, size_t count, const
     return 0;
 }
 
-static bool is_of_one_aspect(VkImageLayout layout)
+/* inside: while the render pass is on, else behind it. */
+static struct lap_pass_layouts layouts_of(const struct attachment *attachment, bool inside)
 {
-    return layout == VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL || layout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL ||
-           layout == VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL || layout == VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL;
+    return inside ? attachment->inside : (struct lap_pass_layouts){attachment->layout, attachment->stencil_layout};
 }
 
 /* UNDEFINED: its aspects are in several. */
-static VkImageLayout layout_of(const struct attachment *all, size_t count, const struct attachment *of)
+static VkImageLayout layout_of(const struct attachment *all, size_t count, const struct attachment *of, bool inside)
 {
     const VkImageAspectFlags both = VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
-    bool is_same = of->role != ATTACHMENT_DEPTH_STENCIL || of->layout == of->stencil_layout;
+    const struct lap_pass_layouts mine = layouts_of(of, inside);
+    bool is_same = of->role != ATTACHMENT_DEPTH_STENCIL || mine.layout == mine.stencil;
 
     for (size_t i = 0; i < count; i++)
         if (all[i].image == of->image && is_depth_stencil(all[i].role))
-            is_same &= all[i].layout == of->layout;
-    if ((lap_texels_aspects(of->format) & both) == both && (!is_same || is_of_one_aspect(of->layout)))
+            is_same &= layouts_of(&all[i], inside).layout == mine.layout;
+    if ((lap_texels_aspects(of->format) & both) == both && (!is_same || lap_pass_layout_is_of_one_aspect(mine.layout)))
         return VK_IMAGE_LAYOUT_UNDEFINED;
-    return of->layout;
+    return mine.layout;
 }
 
 static bool has_aspect(const struct attachment *a, VkImageAspectFlagBits aspect)
@@ -402,7 +403,7 @@ static enum lap_status set_beside(struct planner *p, const struct attachment *al
 {
     const struct texel_wish *w = &p->history->wish;
     const VkImageCreateInfo *image = image_info_of(&p->infos, beside->image);
-    VkImageLayout layout = layout_of(all, count, beside);
+    VkImageLayout layout = layout_of(all, count, beside, true);
     uint32_t layer = beside->range.baseArrayLayer + (w->layer - target->range.baseArrayLayer);
     char text[POSITION_TEXT_BYTES];
 
@@ -437,7 +438,7 @@ static enum lap_status see_attachments(struct planner *p, const struct attachmen
 
     for (size_t i = 0; i < count; i++) {
         const struct attachment *a = &all[i];
-        VkImageLayout layout = layout_of(all, count, a);
+        VkImageLayout layout = layout_of(all, count, a, p->pass.splits && !is_resolve(a->role));
         if (a->role == ATTACHMENT_INPUT || a->role == ATTACHMENT_SHADING_RATE || a->role == ATTACHMENT_DENSITY_MAP)
             continue;
         if (a->image)

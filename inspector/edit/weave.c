@@ -13,6 +13,7 @@
 #include "inspector/edit/twins.h"
 #include "inspector/position/held.h"
 #include "vulkan/pass.h"
+#include "vulkan/pass_layouts.h"
 
 #define PRIMARY_NUMBERS 3u /* frame, submit, command buffer */
 
@@ -22,10 +23,12 @@ struct bytes {
     uint32_t commands;
 };
 
+enum piece { PIECE_FIRST, PIECE_MIDDLE, PIECE_LAST, PIECES };
+
 /* A render pass that is split. */
 struct pass {
     uint64_t number, ticket; /* where it is made */
-    uint64_t store, load;    /* its twins */
+    uint64_t twins[PIECES];  /* for each piece */
 };
 
 /* A primary command buffer with stops. */
@@ -234,33 +237,44 @@ static void change_operations(VkAttachmentLoadOp *load, VkAttachmentStoreOp *sto
         *load = VK_ATTACHMENT_LOAD_OP_LOAD;
 }
 
-/* A twin that loads begins with the layouts that the one before it ends with. The decoder's memory, so we may. */
-static void change_pass(const VkRenderPassCreateInfo *info, bool loads)
+/* Between pieces attachments stay in the layouts of the subpass: a transition into these would follow dependencies of
+ * the program, which do not know of a load there. */
+static void change_layouts(VkImageLayout *initial, VkImageLayout *final, VkImageLayout inside, enum piece piece)
+{
+    if (piece != PIECE_FIRST)
+        *initial = inside;
+    if (piece != PIECE_LAST)
+        *final = inside;
+}
+
+/* The decoder's memory, so we may change it. */
+static void change_pass(const VkRenderPassCreateInfo *info, enum piece piece)
 {
     for (uint32_t i = 0; info->pAttachments && i < info->attachmentCount; i++) {
         VkAttachmentDescription *at = (VkAttachmentDescription *)(uintptr_t)&info->pAttachments[i];
-        change_operations(&at->loadOp, &at->storeOp, loads);
-        change_operations(&at->stencilLoadOp, &at->stencilStoreOp, loads);
-        at->initialLayout = loads ? at->finalLayout : at->initialLayout;
+        change_operations(&at->loadOp, &at->storeOp, piece != PIECE_FIRST);
+        change_operations(&at->stencilLoadOp, &at->stencilStoreOp, piece != PIECE_FIRST);
+        change_layouts(&at->initialLayout, &at->finalLayout, lap_pass_layouts_inside(info, i).layout, piece);
     }
 }
 
-static void change_pass2(const VkRenderPassCreateInfo2 *info, bool loads)
+static void change_pass2(const VkRenderPassCreateInfo2 *info, enum piece piece)
 {
     for (uint32_t i = 0; info->pAttachments && i < info->attachmentCount; i++) {
+        const struct lap_pass_layouts inside = lap_pass_layouts_inside2(info, i);
         VkAttachmentDescription2 *at = (VkAttachmentDescription2 *)(uintptr_t)&info->pAttachments[i];
-        change_operations(&at->loadOp, &at->storeOp, loads);
-        change_operations(&at->stencilLoadOp, &at->stencilStoreOp, loads);
-        at->initialLayout = loads ? at->finalLayout : at->initialLayout;
-        for (const VkBaseInStructure *c = at->pNext; c && loads; c = c->pNext)
+        change_operations(&at->loadOp, &at->storeOp, piece != PIECE_FIRST);
+        change_operations(&at->stencilLoadOp, &at->stencilStoreOp, piece != PIECE_FIRST);
+        change_layouts(&at->initialLayout, &at->finalLayout, inside.layout, piece);
+        for (const VkBaseInStructure *c = at->pNext; c; c = c->pNext)
             if (c->sType == VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT) {
                 VkAttachmentDescriptionStencilLayout *stencil = (void *)(uintptr_t)c;
-                stencil->stencilInitialLayout = stencil->stencilFinalLayout;
+                change_layouts(&stencil->stencilInitialLayout, &stencil->stencilFinalLayout, inside.stencil, piece);
             }
     }
 }
 
-static enum lap_status put_pass(struct weave *w, struct pass *pass, bool loads)
+static enum lap_status put_pass(struct weave *w, struct pass *pass, enum piece piece)
 {
     VkRenderPass handle = gen_VkRenderPass(++w->last_pass);
     void *args = w->twins.packet.args.bytes;
@@ -268,14 +282,14 @@ static enum lap_status put_pass(struct weave *w, struct pass *pass, bool loads)
 
     if (status != LAP_OK)
         return status;
-    *(loads ? &pass->load : &pass->store) = w->last_pass;
+    pass->twins[piece] = w->last_pass;
     if (w->twins.packet.command == GEN_vkCreateRenderPass) {
         struct gen_args_vkCreateRenderPass *create = args;
-        change_pass(create->pCreateInfo, loads);
+        change_pass(create->pCreateInfo, piece);
         create->pRenderPass = &handle;
     } else {
         struct gen_args_vkCreateRenderPass2 *create = args;
-        change_pass2(create->pCreateInfo, loads);
+        change_pass2(create->pCreateInfo, piece);
         create->pRenderPass = &handle;
     }
     return put_packet(w, pass->ticket, w->twins.packet.command, args);
@@ -317,11 +331,9 @@ static enum lap_status put_objects(struct weave *w)
 {
     enum lap_status status = put_buffer(w);
 
-    for (size_t i = 0; i < w->pass_count && status == LAP_OK; i++) {
-        status = put_pass(w, &w->passes[i], false);
-        if (status == LAP_OK)
-            status = put_pass(w, &w->passes[i], true);
-    }
+    for (size_t i = 0; i < w->pass_count; i++)
+        for (enum piece piece = PIECE_FIRST; piece < PIECES && status == LAP_OK; piece++)
+            status = put_pass(w, &w->passes[i], piece);
     return status;
 }
 
@@ -508,8 +520,8 @@ static void forget_pass(struct weave *w)
     w->pass = NULL;
 }
 
-/* A command that begins a render pass in which command buffers are not executed any more. loads: of the twins. */
-static enum lap_status change_begin(struct weave *w, uint32_t command, void *args, bool loads)
+/* A command that begins a render pass in which command buffers are not executed any more. */
+static enum lap_status change_begin(struct weave *w, uint32_t command, void *args, enum piece piece)
 {
     struct gen_args_vkCmdBeginRenderPass *one = args;
     struct gen_args_vkCmdBeginRenderPass2 *two = args;
@@ -525,21 +537,23 @@ static enum lap_status change_begin(struct weave *w, uint32_t command, void *arg
     if (w->pass && !pass)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "its render pass is another one than was found before");
     if (pass)
-        info->renderPass = gen_VkRenderPass(loads ? pass->load : pass->store);
+        info->renderPass = gen_VkRenderPass(pass->twins[piece]);
     return LAP_OK;
 }
 
 static enum lap_status begin_pass(struct weave *w, uint32_t command, void *args)
 {
-    enum lap_status status = change_begin(w, command, args, false);
+    enum lap_status status = change_begin(w, command, args, PIECE_FIRST);
 
     if (status == LAP_OK)
         status = put(w, command, args);
     if (status != LAP_OK || !w->pass)
         return status;
-    status = change_begin(w, command, args, true);
+    status = change_begin(w, command, args, PIECE_MIDDLE);
     if (status == LAP_OK)
         status = encode_kept(w, &w->resume, command, args);
+    if (status == LAP_OK)
+        status = change_begin(w, command, args, PIECE_LAST);
     return status == LAP_OK ? encode_kept(w, &w->resume_last, command, args) : status;
 }
 

@@ -3,7 +3,7 @@
  * weave: edits with which command buffers of submits also copy texels of images into a buffer, behind or in front of
  * their commands. Each such command buffer gets a twin (twins.h), in which secondary command buffers stand themselves.
  * A render pass with a copy inside is split there: it ends, and begins again with all attachments loaded. Render passes
- * get twins for that, too: one that stores all, and one that also loads all. One thread.
+ * get twins for that, too, for the first piece, those in the middle and the last one. One thread.
  *
  * A query that is open where a render pass is split begins again behind the copy. So it counts only what comes behind
  * the last one.
@@ -26,7 +26,7 @@ struct weave_copy {
     uint64_t image;
     VkImageAspectFlagBits aspect;
     VkImageAspectFlags aspects; /* all of the image's format */
-    VkImageLayout layout;       /* of all aspects, where the copy is made */
+    VkImageLayout layout;       /* of all aspects, where the copy is made; in a render pass that of its subpass */
     uint32_t level, layer;      /* layer: of a volume the slice */
     bool is_volume;
     int32_t x, y;

@@ -30,8 +30,8 @@ const char *attachment_role_name(enum attachment_role role)
 }
 
 static void add_view(struct list *list, enum attachment_role role, uint32_t number, uint64_t view, VkFormat format,
-                     VkImageLayout layout, VkImageLayout stencil_layout, VkAttachmentLoadOp load,
-                     VkAttachmentLoadOp stencil_load)
+                     VkImageLayout layout, VkImageLayout stencil_layout, struct lap_pass_layouts inside,
+                     VkAttachmentLoadOp load, VkAttachmentLoadOp stencil_load)
 {
     const struct fact_view *fact = fact_of_view(list->bound->facts, view);
 
@@ -44,6 +44,7 @@ static void add_view(struct list *list, enum attachment_role role, uint32_t numb
                                                          .range = fact ? fact->range : (VkImageSubresourceRange){0},
                                                          .layout = layout,
                                                          .stencil_layout = stencil_layout,
+                                                         .inside = inside,
                                                          .load = load,
                                                          .stencil_load = stencil_load};
 }
@@ -54,7 +55,7 @@ static void add(struct list *list, enum attachment_role role, uint32_t number, u
     if (attachment < list->pass->attachment_count)
         add_view(list, role, number, attachment < list->view_count ? list->views[attachment] : 0,
                  list->pass->formats[attachment], list->pass->layouts[attachment],
-                 list->pass->stencil_layouts[attachment], list->pass->loads[attachment],
+                 list->pass->stencil_layouts[attachment], list->pass->inside[attachment], list->pass->loads[attachment],
                  list->pass->stencil_loads[attachment]);
 }
 
@@ -104,15 +105,18 @@ static void add_rendering(struct list *list, enum attachment_role role, enum att
 {
     if (info && info->imageView)
         add_view(list, role, number, gen_u64_VkImageView(info->imageView), VK_FORMAT_UNDEFINED, info->imageLayout,
-                 info->imageLayout, info->loadOp, info->loadOp);
+                 info->imageLayout, (struct lap_pass_layouts){info->imageLayout, info->imageLayout}, info->loadOp,
+                 info->loadOp);
     if (info && info->imageView && info->resolveMode && info->resolveImageView)
         add_view(list, resolve, number, gen_u64_VkImageView(info->resolveImageView), VK_FORMAT_UNDEFINED,
-                 info->resolveImageLayout, info->resolveImageLayout, VK_ATTACHMENT_LOAD_OP_DONT_CARE,
-                 VK_ATTACHMENT_LOAD_OP_DONT_CARE);
+                 info->resolveImageLayout, info->resolveImageLayout,
+                 (struct lap_pass_layouts){info->resolveImageLayout, info->resolveImageLayout},
+                 VK_ATTACHMENT_LOAD_OP_DONT_CARE, VK_ATTACHMENT_LOAD_OP_DONT_CARE);
 }
 
 static void of_rendering(struct list *list, struct lap_arena *arena, const VkRenderingInfo *info)
 {
+    static const struct lap_pass_layouts none = {VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_UNDEFINED};
     uint32_t colors = info->pColorAttachments ? info->colorAttachmentCount : 0;
 
     list->capacity = (size_t)2 * colors + 6;
@@ -127,12 +131,12 @@ static void of_rendering(struct list *list, struct lap_arena *arena, const VkRen
         if (c->sType == VK_STRUCTURE_TYPE_RENDERING_FRAGMENT_SHADING_RATE_ATTACHMENT_INFO_KHR)
             add_view(list, ATTACHMENT_SHADING_RATE, 0,
                      gen_u64_VkImageView(((const VkRenderingFragmentShadingRateAttachmentInfoKHR *)c)->imageView),
-                     VK_FORMAT_UNDEFINED, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_UNDEFINED,
+                     VK_FORMAT_UNDEFINED, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_UNDEFINED, none,
                      VK_ATTACHMENT_LOAD_OP_DONT_CARE, VK_ATTACHMENT_LOAD_OP_DONT_CARE);
         if (c->sType == VK_STRUCTURE_TYPE_RENDERING_FRAGMENT_DENSITY_MAP_ATTACHMENT_INFO_EXT)
             add_view(list, ATTACHMENT_DENSITY_MAP, 0,
                      gen_u64_VkImageView(((const VkRenderingFragmentDensityMapAttachmentInfoEXT *)c)->imageView),
-                     VK_FORMAT_UNDEFINED, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_UNDEFINED,
+                     VK_FORMAT_UNDEFINED, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_UNDEFINED, none,
                      VK_ATTACHMENT_LOAD_OP_DONT_CARE, VK_ATTACHMENT_LOAD_OP_DONT_CARE);
     }
 }

@@ -34,6 +34,7 @@ struct attachment {
     VkImageSubresourceRange range; /* of the view; levelCount 0: not known */
     VkImageLayout layout;          /* in which the render pass leaves it; of the stencil stencil_layout */
     VkImageLayout stencil_layout;
+    struct lap_pass_layouts inside;        /* while the render pass is on, if it has one subpass */
     VkAttachmentLoadOp load, stencil_load; /* from the render pass */
 };
 

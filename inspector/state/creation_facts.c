@@ -276,7 +276,7 @@ static uint32_t view_mask2(const VkRenderPassCreateInfo2 *info, uint32_t subpass
     return info->pSubpasses[subpass].viewMask;
 }
 
-#define SEE_RENDER_PASS(name, args_type, info_type, copy, stencil, views)                                              \
+#define SEE_RENDER_PASS(name, args_type, info_type, copy, stencil, views, inside_of)                                   \
     static enum lap_status name(struct creation_facts *facts, const struct args_type *args)                            \
     {                                                                                                                  \
         const info_type *info = args->pCreateInfo;                                                                     \
@@ -285,6 +285,7 @@ static uint32_t view_mask2(const VkRenderPassCreateInfo2 *info, uint32_t subpass
         VkFormat *formats;                                                                                             \
         VkImageLayout *layouts, *stencil_layouts;                                                                      \
         VkAttachmentLoadOp *loads, *stencil_loads;                                                                     \
+        struct lap_pass_layouts *inside;                                                                               \
         if (!fact || !info || !args->pRenderPass)                                                                      \
             return fact ? LAP_OK : lap_no_memory("the facts of objects");                                              \
         fact->attachment_count = info->pAttachments ? info->attachmentCount : 0;                                       \
@@ -293,14 +294,16 @@ static uint32_t view_mask2(const VkRenderPassCreateInfo2 *info, uint32_t subpass
         fact->subpasses = subpasses = alloc(facts, fact->subpass_count, sizeof *subpasses);                            \
         fact->layouts = layouts = alloc(facts, fact->attachment_count, sizeof *layouts);                               \
         fact->stencil_layouts = stencil_layouts = alloc(facts, fact->attachment_count, sizeof *layouts);               \
+        fact->inside = inside = alloc(facts, fact->attachment_count, sizeof *inside);                                  \
         fact->loads = loads = alloc(facts, fact->attachment_count, sizeof *loads);                                     \
         fact->stencil_loads = stencil_loads = alloc(facts, fact->attachment_count, sizeof *loads);                     \
-        if (!formats || !subpasses || !layouts || !stencil_layouts || !loads || !stencil_loads)                        \
+        if (!formats || !subpasses || !layouts || !stencil_layouts || !inside || !loads || !stencil_loads)             \
             return lap_no_memory("the facts of objects");                                                              \
         for (uint32_t i = 0; i < fact->attachment_count; i++) {                                                        \
             formats[i] = info->pAttachments[i].format;                                                                 \
             layouts[i] = info->pAttachments[i].finalLayout;                                                            \
             stencil_layouts[i] = stencil(&info->pAttachments[i]);                                                      \
+            inside[i] = inside_of(info, i);                                                                            \
             loads[i] = info->pAttachments[i].loadOp;                                                                   \
             stencil_loads[i] = info->pAttachments[i].stencilLoadOp;                                                    \
         }                                                                                                              \
@@ -322,9 +325,9 @@ static uint32_t view_mask2(const VkRenderPassCreateInfo2 *info, uint32_t subpass
         return put(facts, RENDER_PASSES, gen_u64_VkRenderPass(*args->pRenderPass), fact);                              \
     }
 SEE_RENDER_PASS(see_render_pass, gen_args_vkCreateRenderPass, VkRenderPassCreateInfo, copy_references, stencil_layout,
-                view_mask)
+                view_mask, lap_pass_layouts_inside)
 SEE_RENDER_PASS(see_render_pass2, gen_args_vkCreateRenderPass2, VkRenderPassCreateInfo2, copy_references2,
-                stencil_layout2, view_mask2)
+                stencil_layout2, view_mask2, lap_pass_layouts_inside2)
 
 /* ---- the whole ---- */
 

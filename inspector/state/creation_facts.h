@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "inspector/analysis/trace_pass.h"
 #include "inspector/state/dynamic_states.h"
+#include "vulkan/pass_layouts.h"
 
 struct fact_pipeline {
     uint64_t layout;             /* VkPipelineLayout; 0: none */
@@ -56,6 +57,7 @@ struct fact_render_pass {
     const VkFormat *formats;
     const VkImageLayout *layouts; /* the final ones; of the stencil where that has one of its own: stencil_layouts */
     const VkImageLayout *stencil_layouts;
+    const struct lap_pass_layouts *inside; /* in the first subpass (vulkan/pass_layouts.h) */
     const VkAttachmentLoadOp *loads, *stencil_loads;
     const struct fact_subpass *subpasses;
 };

@@ -59,6 +59,7 @@ def thumbs_show_the_changed_part(context: Context) -> None:
     context.run([context.app("triangle"), "--offscreen"], context.layer_env())
     frame = context.run([context.program("lapilli"), "draws", "--no-header", "out.lapilli"]).out.partition(".")[0]
     whole = {row["position"]: row for row in rows(context, frame, "--targets", "color0", to="whole")}
+    check("0 errors, 0 warnings" in each(context, frame, "--validate=sync", to="validated").text, "a message")
     for most in (16, 4096):
         for row in rows(context, frame, "--thumbs", str(most), to=f"thumbs-{most}"):
             shown, changed = row["shown"], row["changed"]
