@@ -256,7 +256,8 @@ static const char *labels_of(struct planner *p, const struct bound *bound)
     return copy ? strcpy(copy, text) : NULL;
 }
 
-/* A row, with a stop behind the command. */
+/* A row, with a stop behind the command. If it is the first one, with another in front of the command, unless that
+ * begins or ends a render pass. */
 static enum lap_status add_row(struct planner *p, const struct bound_visit *visit, const struct texel_row *made,
                                VkImageLayout layout)
 {
@@ -272,7 +273,7 @@ static enum lap_status add_row(struct planner *p, const struct bound_visit *visi
     }
     if (!lap_array_grow(&h->rows, sizeof *h->rows, &h->row_capacity, h->row_count + 1))
         return no_memory();
-    if (p->last == TEXEL_NOWHERE && made->kind != TEXEL_BEGIN) {
+    if (p->last == TEXEL_NOWHERE && lap_pass_step_of(visit->command) == LAP_PASS_NONE) {
         stop.before = true;
         status = add_stop(p, &stop);
         if (status == LAP_OK)
@@ -404,12 +405,13 @@ static enum lap_status set_beside(struct planner *p, const struct attachment *al
     const struct texel_wish *w = &p->history->wish;
     const VkImageCreateInfo *image = image_info_of(&p->infos, beside->image);
     VkImageLayout layout = layout_of(all, count, beside, true);
-    uint32_t layer = beside->range.baseArrayLayer + (w->layer - target->range.baseArrayLayer);
+    uint64_t layer = (uint64_t)beside->range.baseArrayLayer + w->layer - target->range.baseArrayLayer;
     char text[POSITION_TEXT_BYTES];
 
     if (!image || !beside->range.levelCount || beside->image == w->image ||
         w->x >= at_level(image->extent.width, beside->range.baseMipLevel) ||
-        w->y >= at_level(image->extent.height, beside->range.baseMipLevel) || layer >= image->arrayLayers)
+        w->y >= at_level(image->extent.height, beside->range.baseMipLevel) || w->layer < target->range.baseArrayLayer ||
+        layer >= image->arrayLayers)
         return LAP_OK;
     if (layout == VK_IMAGE_LAYOUT_UNDEFINED || image->samples != VK_SAMPLE_COUNT_1_BIT)
         return leave_out(p, "%s: depth and stencil, VkImage:%" PRIu64 ", %s", position_text(&p->pass.begin, text),
@@ -419,7 +421,7 @@ static enum lap_status set_beside(struct planner *p, const struct attachment *al
                                          .aspects = lap_texels_aspects(image->format),
                                          .layout = layout,
                                          .level = beside->range.baseMipLevel,
-                                         .layer = layer,
+                                         .layer = (uint32_t)layer,
                                          .x = (int32_t)w->x,
                                          .y = (int32_t)w->y,
                                          .width = 1,
@@ -766,8 +768,8 @@ static enum lap_status weave(struct planner *p, struct lap_edits *edits)
     p->plan.ends = true;
     status = edit_weave(p->trace, &p->plan, edits, &result);
     if (status == LAP_OK && result.queries)
-        status =
-            leave_out(p, "%u queries count only what comes behind the last split of their render pass", result.queries);
+        status = leave_out(p, "queries are open between the copies: they count only what is behind the last one, and "
+                              "what depends on them may differ");
     p->history->buffer = result.buffer;
     p->history->bytes = p->plan.bytes;
     return status;

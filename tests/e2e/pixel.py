@@ -102,6 +102,8 @@ def the_last_value_is_the_one_that_is_presented(context: Context) -> None:
             picture = pictures(context, "out.lapilli", row["position"], "--raw")["color0"]
             data = (context.folder / picture["file"]).read_bytes()[4 * (y * picture["width"] + x):][:4]
             check(picture["image"] == texel["image"] and data.hex() == row["after"]["bytes"], f"{row} is not {data.hex()}")
+    done = context.run([context.program("lapilli"), "pixel", "--validate=sync", "out.lapilli", "--at", frame, "160,120"], expect=None)
+    check(done.status == 5 or "validate: 0 errors, 0 warnings" in done.out, done.text)
     check(len({condition.partition("==")[2] for condition in conditions}) > 1, f"{conditions}")
     context.run([context.program("lapilli"), "assert", "out.lapilli", *conditions])
 
@@ -121,7 +123,9 @@ def what_has_no_history_is_said(context: Context) -> None:
         done = context.run([context.program("lapilli"), "pixel", f"{file}.lapilli", "--at", at, texel, *arguments], expect=status)
         check(says in done.err and not done.out, f"{at} {texel} {arguments}: {done.text}")
     _, rows, end = history(context, "ends.lapilli", "2", "0,0", *to)
-    check([row["command"] for row in rows] == ["vkCmdEndRenderPass"] and "has several subpasses" in end["left_out"][0], f"{rows} {end}")
+    done = context.run([context.program("lapilli"), "pixel", "ends.lapilli", "--validate", "--at", "2", "0,0", *to], expect=None)
+    check(done.status == 5 or "validate: 0 errors" in done.out, done.text)
+    check(rows[0]["before"] is None and [row["command"] for row in rows] == ["vkCmdEndRenderPass"] and "has several subpasses" in end["left_out"][0], f"{rows} {end}")
 
 
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
