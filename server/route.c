@@ -31,7 +31,7 @@ const char *lap_route_type_name(enum lap_route_type type)
 
 bool lap_route_has_progress(const struct lap_route *route)
 {
-    return route->kind != LAP_ROUTE_READS && route->files;
+    return route->kind != LAP_ROUTE_READS && (route->files || route->request[0]);
 }
 
 bool lap_route_answers(const struct lap_route *route, int code)
@@ -65,6 +65,33 @@ static bool is_object(const char *value)
            consists_of(colon + 1, DIGITS) && strlen(value) < 80;
 }
 
+/* Whether it is so many numbers with commas between them, or fewer; `least` of them. */
+static bool are_numbers(const char *value, unsigned least, unsigned most)
+{
+    for (unsigned count = 1;; count++) {
+        size_t digits = strspn(value, DIGITS);
+        if (!digits || digits > 20 || count > most)
+            return false;
+        if (!value[digits])
+            return count >= least;
+        if (value[digits] != ',')
+            return false;
+        value += digits + 1;
+    }
+}
+
+static bool is_level(const char *value)
+{
+    char object[80];
+    size_t length = strcspn(value, ",");
+
+    if (length >= sizeof object)
+        return false;
+    memcpy(object, value, length);
+    object[length] = 0;
+    return is_object(object) && (!value[length] || are_numbers(value + length + 1, 1, 2));
+}
+
 static bool has_form(enum lap_form form, const char *value)
 {
     if (strlen(value) > VALUE_MOST)
@@ -88,6 +115,10 @@ static bool has_form(enum lap_form form, const char *value)
         return *value != '-' && *value != '.' && consists_of(value, LETTERS DIGITS "_.-");
     case LAP_FORM_TEXT:
         return is_text(value);
+    case LAP_FORM_TEXEL:
+        return are_numbers(value, 2, 2);
+    case LAP_FORM_LEVEL:
+        return is_level(value);
     case LAP_FORM_FLAG:
         return strcmp(value, "1") == 0;
     }
@@ -199,6 +230,8 @@ static enum lap_status check_form(const struct lap_parameter *parameter, const c
                                         [LAP_FORM_NAME] = "a name",
                                         [LAP_FORM_FILE] = "the name of a file",
                                         [LAP_FORM_TEXT] = "a text of up to 256 bytes",
+                                        [LAP_FORM_TEXEL] = "a texel, like 400,300",
+                                        [LAP_FORM_LEVEL] = "an image, like VkImage:7, or VkImage:7,LEVEL,LAYER",
                                         [LAP_FORM_FLAG] = "1"};
 
     if (has_form(parameter->form, value))
@@ -345,16 +378,19 @@ static const char *largest_at_end(const char *list)
     return *last ? last : NULL;
 }
 
-static size_t add_options(const struct lap_question *question, const char *out[LAP_QUESTION_WORDS], size_t count)
+/* asked: as a replay that waits takes them. */
+static size_t add_options(const struct lap_question *question, bool asked, const char *out[LAP_QUESTION_WORDS],
+                          size_t count)
 {
     const struct lap_route *route = question->route;
 
     for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name; i++) {
         const struct lap_parameter *parameter = &route->parameters[i];
-        if (!question->values[i] || !parameter->option)
+        const char *option = asked && parameter->asked ? parameter->asked : parameter->option;
+        if (!question->values[i] || !option)
             continue;
-        if (*parameter->option)
-            out[count++] = parameter->option;
+        if (*option)
+            out[count++] = option;
         if (parameter->form != LAP_FORM_FLAG)
             out[count++] = question->values[i];
     }
@@ -390,7 +426,7 @@ void lap_question_words(const struct lap_question *question, const char *program
         out[count++] = "--progress";
         out[count++] = "3"; /* LAP_ROUTE_PROGRESS */
     }
-    count = add_options(question, out, count);
+    count = add_options(question, false, out, count);
     if (route->kind == LAP_ROUTE_FILM && largest_at_end(question->values[0])) {
         out[count++] = "--last-frame";
         out[count++] = largest_at_end(question->values[0]);
@@ -450,5 +486,5 @@ void lap_question_request(const struct lap_question *question, const char *out[L
 
     for (size_t i = 0; i < sizeof route->request / sizeof *route->request && route->request[i]; i++)
         out[count++] = route->request[i];
-    out[add_options(question, out, count)] = NULL;
+    out[add_options(question, true, out, count)] = NULL;
 }

@@ -26,6 +26,8 @@ enum lap_form {
     LAP_FORM_NAME,    /* letters, digits, '_', ',', '-', not '-' in front */
     LAP_FORM_FILE,    /* the same with '.', not in front */
     LAP_FORM_TEXT,    /* anything of up to 256 bytes, in UTF-8 without control characters */
+    LAP_FORM_TEXEL,   /* 400,300 */
+    LAP_FORM_LEVEL,   /* VkImage:7, or with ,LEVEL or ,LEVEL,LAYER */
     LAP_FORM_FLAG     /* 1 */
 };
 
@@ -38,6 +40,7 @@ struct lap_parameter {
     const char *option;
     const char *about;
     bool whole; /* it changes how all of the trace is played */
+    const char *asked; /* in front of the value in a request of a replay that waits; NULL: as `option` */
 };
 
 enum lap_route_kind {

@@ -4,6 +4,10 @@
 
 #define WHERE         "a position, like 3.1.1.42 (frame, submit, command buffer, command), 3 (a frame), or #17 (a call)"
 #define AT(option_)   {.name = "at", .form = LAP_FORM_POSITION, .needed = true, .option = option_, .about = WHERE}
+#define AT_ASKED(option_, asked_)                                                                                      \
+    {                                                                                                                  \
+        .name = "at", .form = LAP_FORM_POSITION, .needed = true, .option = option_, .about = WHERE, .asked = asked_    \
+    }
 #define AT_OR_ALL     {.name = "at", .form = LAP_FORM_POSITION, .option = "--at", .about = WHERE "; all without it"}
 #define OBJECT        {.name = "object", .form = LAP_FORM_OBJECT, .needed = true, .about = "an object, like VkImage:7"}
 #define TYPE                                                                                                           \
@@ -30,6 +34,13 @@
     {                                                                                                                  \
         .name = "wireframe", .form = LAP_FORM_FLAG, .option = "--wireframe", .about = "only the edges of triangles",   \
         .whole = true                                                                                                  \
+    }
+#define EACH                                                                                                           \
+    AT("--each"),                                                                                                      \
+        {.name = "thumbs", .form = LAP_FORM_NUMBER, .option = "--thumbs",                                              \
+         .about = "of one attachment, the part that changes, at most so many texels wide and high, like 160"},         \
+    {                                                                                                                  \
+        .name = "targets", .form = LAP_FORM_NAME, .option = "--targets", .about = "only these, like color0,depth"      \
     }
 #define TEXELS                                                                                                         \
     NUMBER(mip), NUMBER(layer), NUMBER(slice),                                                                         \
@@ -229,6 +240,51 @@ const struct lap_route lap_routes[] = {
                     EDITS,
                     {.name = "file", .form = LAP_FORM_FILE, .needed = true,
                      .about = "the attachment, like color0.png or depth.png"}}},
+    {.name = "each",
+     .pattern = "each/{at}",
+     .about = "what each draw of a render pass or label changes, by one replay",
+     .use = "To find the draw that paints something among many: at is the position of a render pass, like 3.1.1.1 "
+            "('tree' has it), a label or a command buffer. A row a draw: 'changed' has how many texels, and the "
+            "rectangle around them. A row without it changes nothing, or it is not known what was there before. The "
+            "pictures: 'each_picture'.",
+     .kind = LAP_ROUTE_PLAYS,
+     .type = LAP_TYPE_LINES,
+     .files = "each_picture",
+     .words = {"image", "--json", "--quiet", "-o", LAP_ROUTE_FILES},
+     .request = {"--json"},
+     .parameters = {EACH}},
+    {.name = "each_picture",
+     .pattern = "each/{at}/{file}",
+     .about = "an attachment behind one of these draws as a picture (3.1.1.9-color0.png)",
+     .use = "To look at what a draw of a pass changed: at is the pass as in 'each', file=3.1.1.9-color0, and thumbs=320 "
+            "for the part around what changed, at most so wide and high. All draws of the pass come from one replay, so "
+            "looking at several is quick. 'files' are all that there are.",
+     .kind = LAP_ROUTE_PLAYS,
+     .type = LAP_TYPE_PNG,
+     .made_by = "each",
+     .file = "{file}",
+     .parameters = {EACH,
+                    {.name = "file", .form = LAP_FORM_FILE, .needed = true,
+                     .about = "position and attachment, like 3.1.1.9-color0.png; without it the first one"}}},
+    {.name = "pixel",
+     .pattern = "pixel/{at}",
+     .about = "which commands painted a texel, from what to what, by a replay",
+     .use = "Which draw painted this pixel: at=3, xy=400,300 is the presented image of frame 3, x from the left and y "
+            "from the top. at=3.1.1.42 ends with that command. The last row with 'changed' made the final color; its "
+            "'position' is the draw. 'before' and 'after' are values in the order red, green, blue, alpha. Commands that "
+            "leave the texel as it is come with all=true.",
+     .kind = LAP_ROUTE_PLAYS,
+     .type = LAP_TYPE_LINES,
+     .words = {"pixel", "--json", "--quiet"},
+     .request = {"--json"},
+     .parameters = {AT_ASKED("--at", "--pixel-at"),
+                    {.name = "target", .form = LAP_FORM_LEVEL, .option = "--target",
+                     .about = "an image, like VkImage:7, or VkImage:7,LEVEL,LAYER; without it the one that the frame "
+                              "presents"},
+                    {.name = "aspect", .form = LAP_FORM_NAME, .option = "--aspect", .about = "color, depth or stencil"},
+                    FLAG(all, "also commands that do not change it"),
+                    {.name = "xy", .form = LAP_FORM_TEXEL, .needed = true, .asked = "--pixel",
+                     .about = "the texel: x and y, like 400,300; 0,0 is at the top left"}}},
     {.name = "screenshots",
      .pattern = "screenshots",
      .about = "presented images of frames, by one replay",

@@ -275,18 +275,41 @@ static cJSON *text_result(const struct call *call, const struct lap_answer *answ
 
 /* ---- pictures ---- */
 
+static void cut_ending(char *file)
+{
+    size_t length = strlen(file);
+
+    if (length > 4 && strcmp(file + length - 4, ".png") == 0)
+        file[length - 4] = 0;
+}
+
+/* How a question asks for the picture of a row: by the name of the attachment, or of the file where a row is one of
+ * many commands. */
+static const char *name_of(const struct lap_route *route, const cJSON *line, char file[300])
+{
+    bool is_file = strcmp(route->file, "{file}") == 0;
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(line, is_file ? "file" : "name");
+    const char *text = cJSON_IsString(name) ? name->valuestring : "", *slash = strrchr(text, '/');
+
+    if (!is_file)
+        return text;
+    snprintf(file, 300, "%s", slash ? slash + 1 : text);
+    cut_ending(file);
+    return file;
+}
+
 /* The facts of a picture, of those that its program says. name: NULL: the first one, which is a color attachment where
  * there is one. all: gets the names. */
-static cJSON *facts_of(const struct lap_answer *answer, const char *name, cJSON *all)
+static cJSON *facts_of(const struct lap_route *route, const struct lap_answer *answer, const char *name, cJSON *all)
 {
     const char *at = (const char *)answer->body, *end = NULL;
     cJSON *found = NULL, *line;
+    char file[300];
 
     for (;
          (line = cJSON_ParseWithLengthOpts(at, answer->bytes - (size_t)(at - (const char *)answer->body), &end, false));
          at = end) {
-        const cJSON *own = cJSON_GetObjectItemCaseSensitive(line, "name");
-        const char *text = cJSON_IsString(own) ? own->valuestring : "";
+        const char *text = name_of(route, line, file);
         if (*text)
             (void)cJSON_AddItemToArray(all, cJSON_CreateString(text));
         if (!found && (!name || strcmp(text, name) == 0))
@@ -351,14 +374,10 @@ static cJSON *picture_result(const struct lap_answer *answer, const cJSON *facts
 /* What is wanted, without ".png"; NULL: any. */
 static const char *wanted_file(struct call *call, const char **file)
 {
-    size_t length;
-
     if (!file || !*file)
         return NULL;
     snprintf(call->file, sizeof call->file, "%s", *file);
-    length = strlen(call->file);
-    if (length > 4 && strcmp(call->file + length - 4, ".png") == 0)
-        call->file[length - 4] = 0;
+    cut_ending(call->file);
     return call->file;
 }
 
@@ -379,11 +398,12 @@ static cJSON *answer_picture(struct call *call)
     const char **file = value_named(&call->question, "file"), *wanted = wanted_file(call, file);
     cJSON *names = cJSON_CreateArray(), *facts = NULL, *result = NULL;
     struct lap_answer *answer = NULL;
+    char name[300];
 
     if (maker.route->kind != LAP_ROUTE_FILM && !(answer = ask(call, &maker)))
         goto out;
     if (answer && answer->status == 200) {
-        facts = facts_of(answer, wanted, names);
+        facts = facts_of(call->question.route, answer, wanted, names);
         if (file && !facts) {
             result = no_such_file(names, wanted);
             goto out;
@@ -392,8 +412,7 @@ static cJSON *answer_picture(struct call *call)
         answer = NULL;
     }
     if (facts && file) {
-        snprintf(call->file, sizeof call->file, "%.200s.png",
-                 cJSON_GetObjectItemCaseSensitive(facts, "name")->valuestring);
+        snprintf(call->file, sizeof call->file, "%.200s.png", name_of(call->question.route, facts, name));
         *file = call->file;
     }
     if (!answer)

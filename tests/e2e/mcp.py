@@ -7,6 +7,7 @@ import base64
 import json
 import os
 import subprocess
+from pathlib import Path
 from typing import Any, Iterator
 
 from e2e.cases import STUCK, Cases, Context, Skip, check, patience
@@ -54,28 +55,34 @@ def tools_answer_what_verbs_print(context: Context) -> None:
 
     def verb(*words: str) -> str:
         return context.run([context.program("lapilli"), *words]).out
-    draw = json.loads(verb("draws", "--json", "out.lapilli").splitlines()[0])["position"]
+    first = json.loads(verb("draws", "--json", "out.lapilli").splitlines()[0])
+    draw, begin = first["position"], first["pass"]
     counts = verb("state", "--json", "--at", "1", "--count", "out.lapilli")
+    pictures = rows(verb("image", "--json", "--after", draw, "-o", "pictures", "--quiet", "out.lapilli"))
+    each = rows(verb("image", "--json", "--each", begin, "-o", "each", "--quiet", "out.lapilli"))
+    target = pictures[0]["image"]
     expected = [("info", {}, verb("info", "--json", "out.lapilli")), ("tree", {"at": "1", "depth": 2}, verb("tree", "--json", "--at", "1", "--depth", "2", "out.lapilli")),
                 ("draws", {}, verb("draws", "--json", "out.lapilli")), ("bound", {"at": draw}, verb("state", "--json", "--at", draw, "out.lapilli")),
                 ("objects", {"at": "1", "count": True}, counts), ("bound", {"at": "1"}, counts),
-                ("memory", {"at": "1", "object": "VkBuffer:1", "bytes": 8}, verb("memory", "--json", "--at", "1", "out.lapilli", "VkBuffer:1", "0", "8"))]
-    pictures = rows(verb("image", "--json", "--after", draw, "-o", "pictures", "--quiet", "out.lapilli"))
+                ("memory", {"at": "1", "object": "VkBuffer:1", "bytes": 8}, verb("memory", "--json", "--at", "1", "out.lapilli", "VkBuffer:1", "0", "8")),
+                ("pixel", {"at": draw, "xy": "5,4", "target": target}, verb("pixel", "--json", "--at", draw, "--target", target, "out.lapilli", "5,4"))]
     answers = talk(context, [{"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-03-26"}}, {"method": "notifications/initialized"}, {"id": 1, "method": "tools/list"},
                              call(2, "captures"), *(call(3, "framebuffer_picture", at=draw, **wish) for wish in ({}, {"file": "depth"}, {"file": "depth.png"})),
+                             *(call(4, "each_picture", at=begin, **wish) for wish in ({}, {"file": f"{draw}-depth"})),
                              *(call(10 + i, name, **arguments) for i, (name, arguments, _) in enumerate(expected))], "--wait-limit", "60")
-    check([a["id"] for a in answers] == [0, 1, 2, 3, 3, 3, *range(10, 10 + len(expected))], f"{[a['id'] for a in answers]}")
+    check([a["id"] for a in answers] == [0, 1, 2, 3, 3, 3, 4, 4, *range(10, 10 + len(expected))], f"{[a['id'] for a in answers]}")
     check(answers[0]["result"]["protocolVersion"] == "2025-03-26" and "tools" in answers[0]["result"]["capabilities"], f"{answers[0]}")
     tools = {tool["name"]: tool["inputSchema"] for tool in answers[1]["result"]["tools"]}
     check({name for name, *_ in expected} < set(tools) and tools["memory"]["required"] == ["at", "object"] and tools["objects"]["properties"]["count"]["type"] == "boolean", f"{tools}")
     check(json.loads(texts(answers[2])[0])[0]["path"] == os.path.realpath(context.folder / "out.lapilli"), f"{answers[2]}")
-    for picture, answer in zip(("color0", "depth", "depth"), answers[3:]):
+    files = [Path(row["file"]).stem for row in each]
+    for made, picture, names, answer in zip([pictures] * 3 + [each] * 2, ("color0", "depth", "depth") * 2, [[row["name"] for row in pictures]] * 3 + [files] * 2, answers[3:]):
         image, [text] = answer["result"]["content"][0], texts(answer)
-        check(image["mimeType"] == "image/png" and base64.b64decode(image["data"]) == (context.folder / f"pictures/{draw}-{picture}.png").read_bytes(), "the picture")
-        [row] = [row for row in pictures if row["name"] == picture]
-        facts = {**{key: row[key] for key in row if key not in ("file", "raw", "gpu")}, "files": [row["name"] for row in pictures]}
+        [row] = [row for row in made if row["name"] == picture and row.get("position", draw) == draw]
+        check(image["mimeType"] == "image/png" and base64.b64decode(image["data"]) == (context.folder / row["file"]).read_bytes(), "the picture")
+        facts = {**{key: row[key] for key in row if key not in ("file", "raw", "gpu")}, "files": names}
         check(json.loads(text) == compact(facts), f"{text} instead of {facts}")
-    for (name, arguments, text), answer in zip(expected, answers[6:]):
+    for (name, arguments, text), answer in zip(expected, answers[8:]):
         got = texts(answer)
         check(not answer["result"]["isError"] and rows(got[0]) == [compact(row) for row in rows(text)], f"{name}: {answer} instead of {text}")
         check(len(got) == 1 or (arguments == {"at": "1"} and "is no command" in got[1]), f"{name}: {got}")
@@ -130,10 +137,11 @@ def nothing_is_said_in_words(context: Context) -> None:
 @case
 def what_is_wrong_is_said(context: Context) -> None:
     context.run([context.app("depth")], context.layer_env())
-    draw, image = next((line["position"], line["pass"]["attachments"][0]["image"]) for line in rows(context.run([context.program("lapilli"), "draws", "--json", "--state", "out.lapilli"]).out) if line["pass"])
+    draw, begin, image = next((line["position"], line["pass"]["begin"], line["pass"]["attachments"][0]["image"]) for line in rows(context.run([context.program("lapilli"), "draws", "--json", "--state", "out.lapilli"]).out) if line["pass"])
     said = [(call(1, "bound", at="99999"), "the trace has "), (call(2, "bound", at="-1"), "'at' wants a position"), (call(3, "bound"), "'at' is missing"), (call(4, "tree", no=1), "no parameter 'no'; there are 'at'"),
             (call(5, "tree", at=[1]), "no text"), (call(5, "tree", at=3.25), "in quotes"), (call(6, "tree", capture=2), "no such trace"), (call(7, "framebuffer_picture", at="1", file="../x.png"), "the name of a file"),
             (call(8, "framebuffer_picture", at=draw, file="color9.png"), "'file' is one of [\"color0\""), (call(9, "screenshot", frames=9999), "there is no such picture"), (call(10, "tree", cursor=10**9), "behind the end"),
+            (call(13, "each_picture", at=begin, file="color0"), f"'file' is one of [\"{draw}-color0\""), (call(14, "pixel", at=draw, xy="1"), "'xy' wants a texel"), (call(15, "pixel", at=draw, xy="9999,0", target=image), "9999"),
             (call(11, "image_picture", at=draw, object=image), "(framebuffer_picture, at "), (call(12, "memory", at=draw, object=image), "texels are shown by image_picture")]
     wrong = [("{", -32700), ("[]", -32600), ({"id": 20, "method": "no/such"}, -32601), (call(21, "image_texels", at="1", object="VkImage:1"), -32602), ({"id": 22, "method": "tools/call"}, -32602)]
     answers = talk(context, [*(m for m, _ in said), *(m for m, _ in wrong), {"id": 99, "method": "ping"}])

@@ -150,6 +150,10 @@ class Question:
     words: list[str]  # the verb, and what follows it; FILE is the trace
     file: str = ""  # that the verb makes, which is the answer; "": it prints it
 
+    @property
+    def plays(self) -> bool:
+        return self.words[0] in ("replay", "pixel") or bool({"--after", "--each"} & {*self.words})
+
 
 def verb(context: Context, words: list[str], file: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
     """Run as the server runs it: by the absolute path of the file."""
@@ -161,7 +165,7 @@ def verb(context: Context, words: list[str], file: str, env: dict[str, str] | No
 def questions(context: Context, file: str) -> Iterator[Question]:
     """One for each route, and more where its parameters matter, about what the trace has."""
     draws = [json.loads(line) for line in verb(context, ["draws", "--json", "FILE"], file).stdout.splitlines()]
-    at, last = draws[0]["position"], [draw["position"] for draw in draws if draw["pass"]][-1]
+    at, (last, begin) = draws[0]["position"], [(draw["position"], draw["pass"]) for draw in draws if draw["pass"]][-1]
     objects = re.findall(rb'"(Vk\w+:\d+)"', verb(context, ["state", "--json", "--at", last, "FILE"], file).stdout)
     some = {name.partition(":")[0]: name for name in map(bytes.decode, sorted(set(objects)))}
     image, buffer, pipeline = (some.get(kind, f"{kind}:1") for kind in ("VkImage", "VkBuffer", "VkPipeline"))
@@ -194,6 +198,12 @@ def questions(context: Context, file: str) -> Iterator[Question]:
     yield Question("framebuffer", f"framebuffer/{last}", ["image", "--json", "--quiet", "--raw=also", "-o", "files", "--after", last, "FILE"])
     for ending in ("png", "raw"):
         yield Question("framebuffer_picture", f"framebuffer/{last}/color0.{ending}", ["image", "--json", "--quiet", "--raw=also", "-o", "files", "--after", last, "FILE"], f"files/{last}-color0.{ending}")
+    each = ["image", "--json", "--quiet", "-o", "files", "--each", begin, "--thumbs", "32", "FILE"]
+    yield Question("each", f"each/{begin}?thumbs=32", each)
+    yield Question("each_picture", f"each/{begin}/{last}-color0.png?thumbs=32", each, f"files/{last}-color0.png")
+    frame, target = last.partition(".")[0], json.loads(verb(context, each, file).stdout.splitlines()[-1])["image"]
+    yield Question("pixel", f"pixel/{last}?target={target},0,0&all=1&xy=5,4", ["pixel", "--json", "--quiet", "--at", last, "--target", f"{target},0,0", "--all", "FILE", "5,4"])
+    yield Question("pixel", f"pixel/{frame}?xy=5,4", ["pixel", "--json", "--quiet", "--at", frame, "FILE", "5,4"])
     if "vkQueuePresentKHR" in {line["name"] for line in context.print_lines(file)}:
         yield Question("screenshot", "screenshots/1.png", ["replay", "--quiet", "--present", "headless", "--screenshot-dir", "files", "--screenshot", "1", "FILE"], "files/frame_1.png")
     yield Question("find", "find?text=vec", ["find", "--json", "FILE", "vec"])
@@ -218,7 +228,7 @@ def check_answer(context: Context, server: Server, capture: str, file: str, ques
     check(answer.body == expected, f"{where}: {answer.body[:300]} instead of {expected[:300]}")
     check(("Lapilli-Incomplete" in answer.headers) == (done.returncode == 4), f"{where}: {answer.headers}")
     again, known = server.ask(f"{capture}/{question.path}"), answer.headers["ETag"]
-    keeps = "no-cache" if question.words[0] == "replay" or "--after" in question.words else "immutable"
+    keeps = "no-cache" if question.plays else "immutable"
     check(again.body == answer.body and again.headers["ETag"] == known and keeps in again.headers["Cache-Control"], f"{where}: {again.headers}")
     kept = server.ask(f"{capture}/{question.path}", If_None_Match=known)
     check((kept.status, kept.body) == (304, b""), f"{where}: {kept.status} to If-None-Match")
@@ -274,7 +284,8 @@ def strange_requests(server: Server, capture: str, at: str) -> Iterator[tuple[st
                  "/v1", "/v1/", "/v1/work/x", "/v1/work/18446744073709551617"):
         yield path, request(path), {400, 404}
     for path in (f"{capture}/info%00", f"{capture}/%00", f"{capture}/%zz", f"{capture}/%1", f"{capture}/%0d%0a", f"{capture}/shaders/--help", f"{capture}/commands/--help", f"{capture}/objects/-o:1?at={at}",
-                 f"{capture}/info?x=1", f"{capture}/tree?depth=1&depth=2", f"{capture}/tree?depth=-1", f"{capture}/tree?depth=1%00", f"{capture}/tree?depth", f"{capture}/memory/VkBuffer:1", f"{capture}/find?text=" + "x" * 300):
+                 f"{capture}/info?x=1", f"{capture}/tree?depth=1&depth=2", f"{capture}/tree?depth=-1", f"{capture}/tree?depth=1%00", f"{capture}/tree?depth", f"{capture}/memory/VkBuffer:1", f"{capture}/find?text=" + "x" * 300,
+                 *(f"{capture}/pixel/1?{wrong}" for wrong in ("x=1", "xy=1", "xy=1,2,3", "xy=-1,2", "xy=1,2&target=VkImage:1,", "xy=1,2&target=VkImage:1,0,0,0", "xy=1,2&target=1,0"))):
         yield path, request(path), {400}
     for path in (f"{capture}/objects/VkImage:{'9' * 60}?at={at}", f"{capture}/commands/{'9' * 60}.1", f"{capture}/commands/%23{'9' * 60}", f"{capture}/draws?rows=1-{'9' * 60}", f"{capture}/tree?depth={'9' * 20}",
                  f"{capture}/images/VkImage:1?at={at}&mip={'9' * 20}", f"{capture}/memory/VkBuffer:1?at={at}&offset={'9' * 20}", f"{capture}/screenshots?frames={'9' * 20}", f"{capture}/diff/{at}/{'1.' * 150}1"):
@@ -496,22 +507,27 @@ def answers_of_waiting(program: Program, driver: str | None) -> Callable[[Contex
         record(context, program.command)
         frame, draws, _ = draws_of_a_frame(context)
         paths = [f"framebuffer/{at}{query}" for at in draws for query in ("", f"?skip={at}")]
+        bound = json.loads(verb(context, ["state", "--json", "--at", draws[-1], "FILE"], "out.lapilli").stdout)["pass"]
+        paths += [f"each/{bound['begin']}?thumbs=32", f"pixel/{frame}?target={bound['attachments'][0]['image']}&all=1&xy=5,4"]
         found: list[list[Answer]] = []
-        gate = Gate(context, "image")  # which plays from the beginning
-        gate.open()
+        gates = [Gate(context, name) for name in ("image", "pixel")]  # which play from the beginning
+        for gate in gates:
+            gate.open()
         for most in (0, 2):
-            with Server(context, "--waiting", str(most), "out.lapilli", folder=gate.folder) as server:
+            with Server(context, "--waiting", str(most), "out.lapilli", folder=gates[0].folder) as server:
                 [capture] = server.captures()
                 found.append([])
                 for path in paths:
                     found[-1].append(server.ask(f"{capture}/{path}"))
-                    names = [json.loads(line)["name"] for line in found[-1][-1].body.splitlines()]
-                    found[-1] += [server.ask(f"{capture}/{path.partition('?')[0]}/{name}.{ending}?{path.partition('?')[2]}") for name in names for ending in ("png", "raw")]
+                    rows = [row for row in map(json.loads, found[-1][-1].body.splitlines()) if "name" in row]
+                    files = [Path(row["file"]).name if "changed" in row else f"{row['name']}.{ending}" for row in rows for ending in ("png", "raw")]
+                    found[-1] += [server.ask(f"{capture}/{path.partition('?')[0]}/{file}?{path.partition('?')[2]}") for file in files]
                     if most:
                         until(lambda: list(waiting_of(server).values()) == [frame] * most, "two that wait")
                 check(all(answer.status == 200 for answer in found[-1]) and len(found[-1]) > len(paths), f"{found[-1]}")
         check(bool(draws) and [answer.body for answer in found[0]] == [answer.body for answer in found[1]], "there are other bytes where replays wait")
-        check(len(gate.started()) == len(paths) + 1, f"{len(gate.started())} have played from the beginning, for {len(paths)} questions")
+        started = sum(len(gate.started()) for gate in gates)
+        check(started == len(paths) + 1, f"{started} have played from the beginning, for {len(paths)} questions")
     return run
 
 
@@ -727,7 +743,7 @@ def incomplete_and_damaged_traces_show_what_they_have(context: Context) -> None:
     files = {"cut.lapilli": whole[:middle], "damaged.lapilli": whole[:middle] + bytes(byte ^ 0xff for byte in whole[middle:middle + 99]) + whole[middle + 99:], "noise.lapilli": os.urandom(10000), "empty.lapilli": b""}
     for name, content in files.items():
         (context.folder / name).write_bytes(content)
-    asked = [question for question in questions(context, "out.lapilli") if question.words[0] != "replay" and "--after" not in question.words]
+    asked = [question for question in questions(context, "out.lapilli") if not question.plays]
     with Server(context, *files) as server:
         for capture, name in zip(server.captures(), files):
             has_some = name in ("cut.lapilli", "damaged.lapilli")
