@@ -12,7 +12,7 @@ export class ApiError extends Error {
 
 const TOKEN = "lapilli-token";
 const CACHE_BYTES = 96 << 20;
-const PICTURES = 400;
+const PICTURE_BYTES = 128 << 20;
 
 /** Lets `limit` of its tasks run at once, the others in their order. */
 class Gate {
@@ -85,10 +85,11 @@ class Api {
     this.opened = new AbortController();
     this.token = "";
     this.cache = new Lru(CACHE_BYTES);
-    this.pictures = new Lru(PICTURES, (url) => setTimeout(() => URL.revokeObjectURL(url), 10000));
+    this.pictures = new Lru(PICTURE_BYTES, (url) => setTimeout(() => URL.revokeObjectURL(url), 10000));
     this.flights = new Map();
-    // A browser opens six connections to a server. Two may wait for replays, one is for what may be late.
-    this.gates = {now: new Gate(3), late: new Gate(1), long: new Gate(2)};
+    // A browser opens six connections to a server. Three may wait for replays: one of these is for pictures that may be
+    // late, which hold nothing else up.
+    this.gates = {now: new Gate(3), late: new Gate(1), long: new Gate(2), lateLong: new Gate(1)};
     this.running = 0;
     this.watchers = {busy: () => {}, incomplete: () => {}, lost: () => {}};
   }
@@ -131,7 +132,7 @@ class Api {
   json(path, options) { return this.ask(path, {...options, as: "json"}); }
   lines(path, options) { return this.ask(path, {...options, as: "lines"}); }
   bytes(path, options) { return this.ask(path, {...options, as: "bytes"}); }
-  /** The address of a blob with the picture. It stays good while the picture is among the last few hundred. */
+  /** The address of a blob with the picture. It stays good while the picture is among the last 128 MiB. */
   picture(path, options) { return this.ask(path, {...options, as: "picture"}); }
   /** The same if it is here, or undefined. */
   pictureHere(path) { return this.pictures.get("picture" + path); }
@@ -175,8 +176,8 @@ class Api {
     return this.gates[late ? "late" : "now"].run(() => this.counted(late, async () => {
       const response = await this.send(path, signal, "*/*");
       if (as === "picture") {
-        const url = URL.createObjectURL(await this.given(response.blob(), signal));
-        this.pictures.set(as + path, url, 1);
+        const blob = await this.given(response.blob(), signal), url = URL.createObjectURL(blob);
+        this.pictures.set(as + path, url, blob.size);
         return url;
       }
       const read = await this.given(as === "bytes" ? response.arrayBuffer() : response.text(), signal);
@@ -221,7 +222,7 @@ class Api {
    */
   work(path, {signal, progress = () => {}, picture = () => {}, late = false} = {}) {
     const until = this.until(signal);
-    return this.gates.long.run(() => this.counted(late, async () => {
+    return this.gates[late ? "lateLong" : "long"].run(() => this.counted(late, async () => {
       const response = await this.send(path, until, "text/event-stream");
       if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) return void response.body?.cancel();
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

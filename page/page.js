@@ -39,14 +39,16 @@ const KEYS = [
   ["n p", "next and previous draw, also across frames"], ["[ ] or ← →", "previous and next frame"],
   ["↑ ↓ ← → Home End", "in the commands: move, open, close"], ["/", "search"], ["b", "before and after the command"],
   ["d", "dim what the command does not change"], ["f", "flip the picture"], ["1", "fit, or a texel for a pixel"],
-  ["wheel, drag", "zoom and move the picture"], ["click", "pin a texel: its values stay while you step"],
-  ["Esc", "close"], ["?", "these keys"]
+  ["wheel, drag", "zoom and move the picture"], ["click", "pin a texel: its values stay while you step, and its history is listed"],
+  [", .", "previous and next command that changed the pinned texel"], ["Esc", "close, unpin"], ["?", "these keys"]
 ];
 
 const settle = later(60, () => {
   const busy = api.running > 0;
   if (root.dataset.state !== "failed") root.dataset.state = busy ? "loading" : "ready";
-  parts?.film?.idle(busy || route.view !== "commands");
+  const away = busy || route.view !== "commands";
+  parts?.film?.idle(away);
+  parts?.tree?.idle(away);
 });
 
 function boot() {
@@ -207,7 +209,7 @@ async function open(found) {
     Object.assign(parts, {
       capture,
       film: new Film(capture, found),
-      tree: new Tree(capture),
+      tree: new Tree(capture, found),
       picture: new Picture(capture),
       state: parts.state ?? new State(capture),
       objects: new Objects(capture),
@@ -281,7 +283,10 @@ function key(event) {
     "/": () => byId("search-text").focus(),
     "?": () => byId("keys").showModal(),
     Escape: () => {
-      if (!byId("drawer").hidden) parts.drawer.close();
+      if (!byId("drawer").hidden)
+        parts.drawer.close();
+      else if (commands && parts.picture.history.open)
+        parts.picture.history.close();
     }
   };
   if (commands)
@@ -294,6 +299,8 @@ function key(event) {
       ArrowRight: () => frame(1),
       b: () => parts.picture.toggleBefore(),
       d: () => parts.picture.toggleChanges(),
+      ",": () => parts.picture.history.step(-1),
+      ".": () => parts.picture.history.step(1),
       f: () => parts.picture.viewer.flip(),
       1: () => parts.picture.viewer.toggleSize()
     });

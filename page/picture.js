@@ -3,6 +3,7 @@
 
 import {aborted, api, ApiError} from "./api.js";
 import {byId, chip, count, el, fill, later, notice, plain, press} from "./dom.js";
+import {History, pinned, pinOf} from "./history.js";
 import {frameOf, go, route} from "./route.js";
 import {Viewer} from "./viewer.js";
 
@@ -20,6 +21,8 @@ export class Picture {
     this.at = "";
     this.viewer = new Viewer("picture");
     this.box = this.viewer.box;
+    this.history = new History(() => this.viewer.refit());
+    this.viewer.onPin = (texel) => go({query: pinOf(texel, this.viewer.source)}, {replace: true});
     this.ask = later(QUIET_MS, () => this.load());
     this.targets = el("span", {class: "tools-group", id: "targets"});
     const toggle = (name) => () => go({query: {[name]: route.query[name] === "1" ? null : "1"}}, {replace: true});
@@ -31,7 +34,7 @@ export class Picture {
     fill(byId("picture-pane"),
         el("div", {class: "tools", id: "picture-tools", role: "toolbar", "aria-label": "Picture"}, this.targets, gap(),
             this.before, this.changes, this.wire, gap(), this.viewer.controls),
-        this.box, this.viewer.line);
+        this.box, this.viewer.line, this.history.box);
   }
 
   get presents() { return this.capture.frames.marked > 0; }
@@ -39,6 +42,8 @@ export class Picture {
 
   /** Shows the picture of a position; `query` names the attachment, and whether without the command or as edges. */
   show(position, query) {
+    this.viewer.setPin(pinned(query));
+    this.history.show(position, query);
     if (query.target !== wish.instead) Object.assign(wish, {target: query.target ?? null, instead: null});
     const wanted = [position, query.target, query.before, query.wire, query.changes].join();
     if (wanted === this.wanted) return;
@@ -59,6 +64,7 @@ export class Picture {
   /** Nobody looks any more. A picture that has not come is asked for when somebody looks again. */
   leave() {
     this.viewer.leave();
+    this.history.leave();
     if (!this.pending) return;
     this.ask.cancel();
     this.stop?.abort();

@@ -3,12 +3,13 @@
 
 import {aborted, api} from "./api.js";
 import {byId, chip, count, dim, el, fill, notice, number, press} from "./dom.js";
+import {Each} from "./each.js";
 import {workOf} from "./lists.js";
 import {nextTarget} from "./picture.js";
 import {comparePositions, frameOf, go, route} from "./route.js";
 import {Rows} from "./rows.js";
 
-const ROW = 22;
+const ROW = 22, TALL = 34; // with pictures of what draws change
 const WINDOW = 256;
 
 /** The path of a window of children; `all`: with commands that are no work. */
@@ -79,7 +80,7 @@ class Node {
 }
 
 export class Tree {
-  constructor(capture) {
+  constructor(capture, file) {
     this.capture = capture;
     this.mode = "work";
     this.frame = 0;
@@ -93,6 +94,22 @@ export class Tree {
           chip(text, false, () => go({query: {show: mode === "work" ? null : mode}}), {title, data: {mode}});
       return this.chips[mode];
     }));
+    let redraw = 0;
+    this.each = new Each(capture, file, {
+      wanted: () => this.passes(),
+      changed: () => {
+        redraw ||= requestAnimationFrame(() => {
+          redraw = 0;
+          this.rows.refresh();
+        });
+      }
+    });
+    this.pictures = chip("pictures", false, () => {
+      this.each.toggle();
+      this.size();
+    }, {id: "tree-pictures", title: "small pictures of what each draw changes, by a replay for each pass"});
+    byId("tree-modes").append(this.pictures);
+    this.size();
     this.box.addEventListener("keydown", (event) => this.key(event));
     this.box.addEventListener("click", (event) => this.click(event));
   }
@@ -116,7 +133,39 @@ export class Tree {
   }
 
   /** Nobody looks any more. */
-  leave() { this.stop?.abort(); }
+  leave() {
+    this.stop?.abort();
+    this.each.leave();
+  }
+
+  idle(busy) { this.each.idle(busy); }
+
+  /** Makes rows as high as what they show. What is selected stays in view. */
+  size() {
+    const {shown} = this.each, now = this.current;
+    press(this.pictures, shown);
+    this.box.classList.toggle("pictured", shown);
+    this.rows.extent = shown ? TALL : ROW;
+    this.rows.set(this.rows.count);
+    if (now >= 0) this.rows.reveal(now);
+  }
+
+  /** The passes of the draws in view, that of the selected one first. */
+  passes() {
+    const rows = [...this.rows.space.children].map((row) => this.item(Number(row.dataset.row))).filter((item) => item);
+    const chosen = ({position}) => position === this.selected;
+    return [...rows.filter(chosen), ...rows].map((item) => this.passOf(item)).filter((pass) => pass);
+  }
+
+  /** The render pass of a draw, or of a clear in it; null: it is no such command, or in none. */
+  passOf(item) {
+    if (look(item) !== "draw" && item.name !== "vkCmdClearAttachments") return null;
+    const draw = item.draw ?? this.capture.lists.get(this.frame)?.by.get(item.position);
+    if (draw) return draw.pass;
+    let above = item.node.parent;
+    while (above && above.data.kind !== "render pass") above = above.parent;
+    return above?.data.position ?? null;
+  }
 
   message(...parts) {
     byId("tree-message").hidden = parts.length === 0;
@@ -328,6 +377,7 @@ export class Tree {
 
   /** Asks for what rows in view lack. */
   want(from, to) {
+    this.each.idle(api.running > 0);
     if (this.flat) {
       for (let row = from; row < to; row++) this.flat.list?.peek(row);
       return;
@@ -350,8 +400,16 @@ export class Tree {
     const draw = item.draw ?? this.capture.lists.get(this.frame)?.by.get(position);
     const opens = node ? this.opens(node) : false;
     const chosen = position === this.selected;
+    const pass = this.each.shown ? this.passOf(item) : null, small = pass ? this.each.of(pass, position) : null;
+    const about = draw                                                                               ? dim(drawn(draw))
+        : data?.object && item.level && data.kind !== "command buffer" && data.kind !== "submit" ? dim(data.object)
+                                                                                                 : null;
+    const label = draw?.labels.length && this.flat ? el("span", {class: "label t"}, draw.labels.at(-1)) : null;
+    const end = small?.amount              ? el("span", {class: "t amount"}, small.amount)
+        : data && data.kind !== "command" ? el("span", {class: "t"}, amount(data))
+                                          : null;
     const made = el("div", {
-      class: "row " + look(item),
+      class: `row ${look(item)}${small?.nothing ? " nothing-changed" : ""}`,
       role: "treeitem",
       id: "row-" + position,
       "aria-level": item.level,
@@ -360,15 +418,13 @@ export class Tree {
       "aria-selected": String(chosen),
       "aria-expanded": opens ? String(node.open) : null,
       data: {position},
-      title: data ? `${position}  ${counts(data)}` : position
+      title: [position, data ? counts(data) : "", small?.says].filter(Boolean).join("  ")
     },
         el("span", {class: "twist", "aria-hidden": "true"}, opens ? (node.open ? "▾" : "▸") : ""),
-        el("span", {class: "n"}, this.flat || item.level < 3 ? position : "." + position.split(".").pop()), name(item),
-        draw                                                                                         ? dim(drawn(draw))
-            : data?.object && item.level && data.kind !== "command buffer" && data.kind !== "submit" ? dim(data.object)
-                                                                                                     : null,
-        draw?.labels.length && this.flat ? el("span", {class: "label t"}, draw.labels.at(-1)) : null,
-        data && data.kind !== "command" ? el("span", {class: "t"}, amount(data)) : null);
+        el("span", {class: "n"}, this.flat || item.level < 3 ? position : "." + position.split(".").pop()), small?.box,
+        small ? el("span", {class: "two"}, name(item), el("span", {class: "second"}, about, label, end)) : [
+          name(item), about, label, end
+        ]);
     made.style.paddingLeft = `${4 + (item.level - 1) * 13}px`;
     if (chosen) this.box.setAttribute("aria-activedescendant", made.id);
     return made;
@@ -397,7 +453,7 @@ export class Tree {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !this.rows.count) return;
     const now = this.current;
-    const page = Math.max(1, Math.floor(this.box.clientHeight / ROW) - 1);
+    const page = Math.max(1, Math.floor(this.box.clientHeight / this.rows.extent) - 1);
     const node = now >= 0 && this.root ? this.item(now)?.node : null;
     const moves = {
       ArrowDown: now + 1,

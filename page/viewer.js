@@ -42,7 +42,8 @@ export class Viewer {
       fitted: true,
       flipped: false,
       pinned: null,
-      hover: null
+      hover: null,
+      onPin: () => {} // learns which texel a click pins, or null
     });
     this.canvas = el("canvas", {id: id ? id + "-canvas" : null, width: 1, height: 1, hidden: true});
     this.marks = {
@@ -57,9 +58,7 @@ export class Viewer {
     this.context = this.canvas.getContext("2d", {willReadFrequently: true});
     this.tools(id);
     this.pointer();
-    new ResizeObserver(() => {
-      if (this.fitted) this.fit();
-    }).observe(this.box);
+    new ResizeObserver(() => this.refit()).observe(this.box);
   }
 
   /** Shows the picture of a source once it is here. */
@@ -292,6 +291,10 @@ export class Viewer {
     this.center(room >= 2 ? Math.min(Math.floor(room), 16) : Math.max(room, 0.01));
   }
 
+  refit() {
+    if (this.fitted) this.fit();
+  }
+
   real() {
     this.fitted = false;
     if (this.source) this.center(1 / devicePixelRatio);
@@ -402,7 +405,13 @@ export class Viewer {
 
   pin(texel) {
     const again = texel && this.pinned && texel.x === this.pinned.x && texel.y === this.pinned.y;
-    this.pinned = again ? null : texel;
+    this.setPin(again ? null : texel);
+    this.onPin(this.pinned);
+  }
+
+  setPin(texel) {
+    if (this.pinned?.x === texel?.x && this.pinned?.y === texel?.y) return;
+    this.pinned = texel;
     this.place();
     this.texels().then(() => this.probe());
     this.probe();

@@ -559,7 +559,9 @@ static void run_frame(struct renderer *r, uint32_t frame)
     begin_labels(r, upload, frame);
     record_upload(r, upload);
     CHECK_VK(vkEndCommandBuffer(upload));
-    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, .pLabelName = "four quarters"};
+    /* A page that takes labels for markup would run this. */
+    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
+                                  .pLabelName = "four quarters <img src=x onerror=alert(1)>"};
     if (r->vk.begin_label)
         r->vk.begin_label(drawing, &label);
     record_rendering(r, drawing, secondaries);

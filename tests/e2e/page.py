@@ -193,6 +193,51 @@ def a_texel_has_all_of_its_values_at_every_width(context: Context) -> None:
 
 
 @case
+def draws_have_pictures_and_a_texel_its_history(context: Context) -> None:
+    """Of a pass each draw has a small picture. A link has the pin. A step leads to what painted the texel, and a label is text."""
+    record(context, [context.app("modern")])
+    draws = [line for line in lines(context, "draws", "--json", "--at", "1", "FILE") if line["pass"]]
+    each = {line["position"]: line for line in lines(context, "image", "--json", "--quiet", "--each", draws[0]["pass"], "--thumbs", "160", "-o", "each", "FILE")}
+    image = each[draws[0]["position"]]["image"]
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.open(server.url)
+        browser.wait_until(f"{READY} && document.querySelectorAll('#tree .draw-thumb[title] img').length == {len(draws)}")
+        for draw in draws:
+            row = f"document.getElementById('row-{draw['position']}')"
+            texels = (each[draw["position"]]["changed"] or {}).get("texels")
+            said = browser.evaluate(f"[{row}.querySelector('.amount')?.textContent, {row}.querySelector('img').alt, {row}.classList.contains('nothing-changed')]")
+            check(said[0] == (None if texels is None else f"{texels:,}" if texels else "changes nothing") and bool(said[1]) and said[2] == (texels == 0), f"{draw['position']}: {said}, {texels} texels")
+        check(browser.evaluate("new Set([...document.querySelectorAll('#tree .draw-thumb')].map((box) => box.getBoundingClientRect().height)).size") == 1, "boxes are of other sizes")
+        for pin in ("", "3,4"):  # a click, and a link
+            if pin:
+                browser.evaluate(f"location.hash = '#/{server.captures()[0].split('/')[-1]}/commands/{draws[-1]['position']}?pin={pin}&of={image}'")
+            else:
+                browser.click("#picture-canvas")
+                pin = browser.evaluate("new URLSearchParams(location.hash.split('?')[1]).get('pin')")
+            texel, *written, end = lines(context, "pixel", "--json", "--at", "1", "--target", image, "--all", "FILE", pin)
+            changing = [line["position"] for line in written if line["changed"]]
+            browser.wait_until(f"{READY} && (document.querySelector('#history').dataset.loaded ?? '').endsWith('{pin}')")
+            shown = "[...document.querySelectorAll('#history [data-texel]')].map((row) => row.dataset.texel)"
+            check(browser.evaluate(shown) == changing and end["end"]["changed"] == len(changing) > 0, f"{browser.evaluate(shown)}, not {changing}")
+            browser.click("#history-all")
+            browser.wait_until(f"{shown}.length == {len(written)}")
+            said = browser.evaluate("document.querySelector('#history').textContent")
+            check("<img src=x" in said and not browser.evaluate("document.querySelector('#history img')"), f"a label is markup: {said}")
+            browser.click("#history-all")
+        while browser.evaluate("document.querySelector('#history [aria-selected=true]')?.dataset.texel") != changing[0]:
+            browser.key(",")
+            browser.wait_until(READY)
+        for at in changing[1:]:
+            browser.key(".")
+            browser.wait_until(f"location.hash.includes('/{at}?') && document.querySelector('#history [aria-selected=true]').dataset.texel == '{at}' && {READY}")
+        browser.key("Escape")
+        browser.wait_until("document.querySelector('#history').hidden && !location.hash.includes('pin=')")
+        browser.evaluate(f"location.hash = location.hash.split('?')[0] + '?pin=9999,1&of={image}'")
+        browser.wait_until("document.querySelector('#history').dataset.failed == '404' && document.querySelector('#history-says').textContent.includes('9999')")
+        browser.check_quiet(server.origin)
+
+
+@case
 def a_trace_without_frames_says_so(context: Context) -> None:
     """What is behind the last frame is no frame: by info, the tree and the page."""
     record(context, [context.app("asks")])
@@ -260,7 +305,7 @@ def a_switch_of_the_trace_leaves_nothing_of_the_one_before(context: Context) -> 
         first, second = (path.rpartition("/")[2] for path in server.captures())
 
         def work() -> set[tuple[str, str]]:
-            return {found.groups() for one in server.work() if (found := re.match(r"/v1/captures/(\w+)/(tree|framebuffer|screenshots|images)", one["path"]))}
+            return {found.groups() for one in server.work() if (found := re.match(r"/v1/captures/(\w+)/(tree|framebuffer|pixel|each|screenshots|images)", one["path"]))}
 
         browser.open(server.url)
         for capture in (first, second, first):
@@ -268,10 +313,10 @@ def a_switch_of_the_trace_leaves_nothing_of_the_one_before(context: Context) -> 
             browser.evaluate(choose(second if capture == first else first))
         trees.open()
         browser.wait_until(f"document.querySelector('#state').dataset.at == '{COMPUTES}'")
-        browser.evaluate(f"location.hash = '#/{first}/commands/{DRAWS[1]}?target=depth'")
-        until(lambda: work() == {(first, "framebuffer")}, "a picture")
+        browser.evaluate(f"location.hash = '#/{first}/commands/{DRAWS[1]}?target=depth&pin=1,1'")
+        until(lambda: work() == {(first, "framebuffer"), (first, "pixel")}, "a picture, and the history of a texel")
         browser.click("#film-pictures")
-        until(lambda: work() == {(first, "framebuffer"), (first, "screenshots")}, "pictures of frames")
+        until(lambda: work() == {(first, "framebuffer"), (first, "pixel"), (first, "screenshots")}, "pictures of frames")
         browser.evaluate(f"location.hash = '#/{first}/objects/VkImage:1?type=VkDevice'")
         until(lambda: work() == {(first, "images")}, "a texture alone")
         browser.wait_until("document.querySelector('#object-view[data-object] .texture') != null")
@@ -282,7 +327,7 @@ def a_switch_of_the_trace_leaves_nothing_of_the_one_before(context: Context) -> 
         browser.click("#tabs [data-view=shaders]")
         until(lambda: not work(), "an end of the thumbnails")
         browser.evaluate("history.go(-4)")
-        until(lambda: work() == {(first, "framebuffer")}, "the picture again")
+        until(lambda: work() == {(first, "framebuffer"), (first, "pixel")}, "the picture again")
         browser.evaluate(choose(second))
         until(lambda: work() == {(second, "framebuffer")}, "a picture of the other trace alone")
         replays.open()

@@ -192,7 +192,7 @@ def labels_go_on(driver: str) -> Callable[[Context], None]:
         context.capture(command)
         lapilli, around = context.program("lapilli"), ["a frame", "two frames", "from the upload on"]
         rows = [json.loads(line) for line in context.run([lapilli, "draws", "--json", "out.lapilli"]).out.splitlines()]
-        check(rows and all(row["labels"] == [*around, "four quarters"] for row in rows), f"{rows[:2]}")
+        check(rows and all(row["labels"] == [*around, "four quarters <img src=x onerror=alert(1)>"] for row in rows), f"{rows[:2]}")
         inside = context.run([lapilli, "draws", "--pass", "two*", "--json", "out.lapilli"]).out
         check(len(inside.splitlines()) == len(rows), inside)
         for at, labels in (("2.1", around[:1]), ("2.1.1", around[1:2]), ("2.1.2", around[1:])):
