@@ -209,10 +209,17 @@ export class History {
 
   click(event) {
     const row = event.target.closest("[data-texel]");
-    if (row && !event.target.closest("a")) this.choose(row.dataset.texel);
+    if (!row || event.target.closest("[data-object]") || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.choose(row.dataset.texel);
   }
 
-  choose(position) { go({subject: position, query: {target: null, before: null}}); }
+  /** The target stays, which the texel may be one of. */
+  choose(position) {
+    const {target} = route.query;
+    go({subject: position, query: {target: target === "presented" ? null : target, before: null}});
+  }
 
   key(event) {
     const by = {ArrowDown: 1, ArrowUp: -1}[event.key];
