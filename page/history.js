@@ -187,6 +187,7 @@ export class History {
     const {position, command, kind, load, label, pipeline, from, depth, stencil, changed} = line;
     const beside = [depth && ["depth", depth], stencil && ["stencil", stencil]].filter(Boolean).map(
         ([name, {before, after}]) => `${name} ${before === null || before === after ? "" : value(before) + " → "}${value(after)}`);
+    const shortly = [depth && "z " + value(depth.after, 3), stencil && "s " + value(stencil.after, 3)].filter(Boolean);
     const how = {clear: "cleared ", load: "loaded "}[load] ?? "";
     const change = `${line.before ? text(line.before) + " → " : ""}${text(line.after)}`;
     return el("div", {
@@ -201,8 +202,8 @@ export class History {
     },
         place(position), el("span", {class: "what"}, command),
         el("span", {class: "change"}, line.before && changed ? [swatch(line.before), "→ "] : null, swatch(line.after),
-            el("span", {class: "value"}, changed ? how + text(line.after) : "changes nothing")),
-        el("span", {class: "dim beside"}, beside.join(", ")),
+            el("span", {class: "value"}, changed ? how + text(line.after, 3) : "changes nothing")),
+        el("span", {class: "dim beside"}, shortly.join(", ")),
         el("span", {}, from ? ["from ", handle(from), " "] : null,
             label ? el("span", {class: "label"}, label) : el("span", {class: "dim"}, pipeline ?? "")));
   }
@@ -245,9 +246,10 @@ export class History {
 
 const number = (one) => one.toLocaleString("en");
 /** A value of depth or stencil: a number, or as those of colors. */
-const value = (one) => (one !== null && typeof one === "object" ? text(one) : four(one));
-const four = (one) => (Number.isInteger(one) || typeof one !== "number" ? String(one) : short(Number(one.toPrecision(4))));
-const text = (one) => (one?.values ?? []).map(four).join(" ");
+const value = (one, digits = 4) => (one !== null && typeof one === "object" ? text(one, digits) : rounded(one, digits));
+const rounded = (one, digits) =>
+    Number.isInteger(one) || typeof one !== "number" ? String(one) : short(Number(one.toPrecision(digits)));
+const text = (one, digits = 4) => (one?.values ?? []).map((part) => rounded(part, digits)).join(" ");
 
 function swatch(one) {
   const made = el("i", {class: "swatch"}), {values = []} = one ?? {};

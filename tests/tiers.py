@@ -41,7 +41,7 @@ FULL = {
     "after/triangle$|trees/(suspended|nested)$|replay/memory-many$": "three seconds each; after/modern, trees/modern and replay/memory are alike",
     "streaming/(a-terminal-shows-what-arrives|commands-work-beside-frames|a-recording-is-stopped-while)|finish/processes-that-outlive|states/depth$": "four seconds each, about what others have in part",
     "streaming/connections-that-stop|parts/the-last-seconds|memory/what-comparing-costs": "programs that work for seconds as fast as they can",
-    "validate/(teardown-one-by-one-devices|memory-many)$": "of the same programs others do the same less often",
+    "validate/(teardown-one-by-one-devices|memory-many|threads)$|replay/teardown-one-by-one-devices$|incoherent/replay/suballoc-only$": "of the same programs others do the same less often",
     "order/.*-(above|below)$": "all-layers-at-once has them above and below",
     "pixel/as-single-pictures/(?!modern$)": "one more program",
     "page/shows/(?!modern$)": "one more program",

@@ -18,7 +18,7 @@
 #include "replayer/memory/resource.h"
 #include "replayer/verify/read_buffer.h"
 #include "replayer/verify/read_image.h"
-#include "vulkan/texel/small_picture.h"
+#include "vulkan/texel/texel_small.h"
 
 enum lap_status replay_pictures_read_list(struct replay_pictures *pictures)
 {

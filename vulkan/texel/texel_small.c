@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "vulkan/texel/small_picture.h"
+#include "vulkan/texel/texel_small.h"
 
 #include <stdlib.h>
 #include <string.h>

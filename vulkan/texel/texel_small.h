@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * small_picture: a picture with fewer pixels: each is the mean of those that it stands for. Any thread.
+ * texel_small: a picture with fewer pixels: each is the mean of those that it stands for. Any thread.
  */
-#ifndef LAP_VULKAN_TEXEL_SMALL_PICTURE_H
-#define LAP_VULKAN_TEXEL_SMALL_PICTURE_H
+#ifndef LAP_VULKAN_TEXEL_TEXEL_SMALL_H
+#define LAP_VULKAN_TEXEL_TEXEL_SMALL_H
 
 #include "vulkan/texel/texel_picture.h"
 
