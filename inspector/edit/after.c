@@ -78,12 +78,7 @@ static enum lap_status find_command(struct after *a, const struct position *at)
         return lap_fail(LAP_ERROR_UNSUPPORTED,
                         "%s, %s, is in no render pass: what work outside of one writes is not read yet", text,
                         gen_command_names[a->command]);
-    return a->targets.resumes
-               ? lap_fail(LAP_ERROR_UNSUPPORTED,
-                          "%s: its render pass resumes one that an earlier command buffer suspends, which can't be "
-                          "ended there yet",
-                          text)
-               : LAP_OK;
+    return LAP_OK;
 }
 
 /* ---- the trace ---- */

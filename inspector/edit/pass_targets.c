@@ -103,7 +103,6 @@ static void see_begin(struct pass_targets *t, const struct bound *bound, uint32_
     if (rendering) {
         t->layers = rendering->layerCount;
         t->views = rendering->viewMask;
-        t->resumes = rendering->flags & VK_RENDERING_RESUMING_BIT;
     }
 }
 

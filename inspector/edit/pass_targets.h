@@ -42,7 +42,6 @@ struct pass_targets {
     uint64_t render_pass;
     uint32_t subpass, subpasses; /* subpasses: of the render pass; 0: dynamic rendering, or not known */
     uint32_t layers, views;      /* that are drawn to; views: a mask */
-    bool resumes;                /* rendering that an earlier command buffer suspends */
     unsigned begin_place;        /* which command buffer begins it: 0 is the primary one */
     uint32_t begin_command;      /* with which command */
     struct attachment *attachments;
