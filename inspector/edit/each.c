@@ -116,7 +116,7 @@ static bool plan_copy(struct each *e, struct picture_target *target, struct weav
     const bool is_volume = info && info->imageType == VK_IMAGE_TYPE_3D;
     struct lap_texels texels;
 
-    if (!info || lap_format_planes(info->format) > 1 ||
+    if (!info || info->flags & VK_IMAGE_CREATE_PROTECTED_BIT || lap_format_planes(info->format) > 1 ||
         !lap_texels_describe(info, target->image.aspect, target->image.level, is_volume ? 0 : target->image.layer,
                              &texels))
         return false;
@@ -151,7 +151,7 @@ static enum lap_status add_copy(struct each *e, struct picture_target target, si
     struct weave_copy copy;
 
     if (!plan_copy(e, &target, &copy))
-        return leave_out(e, target.name, "has a format or a size that is not known");
+        return leave_out(e, target.name, "is protected, or has a format that single copies do not take");
     target.copied.before = last_of(e, &target, first_of_pass);
     target.copied.at = copy.at = e->plan.bytes;
     if (!lap_array_grow(&e->plan.copies, sizeof copy, &e->copy_capacity, e->plan.copy_count + 1))

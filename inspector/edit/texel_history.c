@@ -143,6 +143,8 @@ static enum lap_status check_texel(struct planner *p)
     const uint32_t layers = is_volume(image) ? at_level(image->extent.depth, w->level) : image->arrayLayers;
     const VkImageAspectFlags aspects = lap_texels_aspects(image->format);
 
+    if (image->flags & VK_IMAGE_CREATE_PROTECTED_BIT)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 " is protected, so it can't be read", w->image);
     if (w->level >= image->mipLevels || w->layer >= layers)
         return lap_fail(LAP_ERROR_ARGUMENT, "VkImage:%" PRIu64 " has %u levels and %u %s there", w->image,
                         image->mipLevels, layers, is_volume(image) ? "slices" : "layers");
