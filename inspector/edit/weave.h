@@ -5,6 +5,9 @@
  * A render pass with a copy inside is split there: it ends, and begins again with all attachments loaded. Render passes
  * get twins for that, too, for the first piece, those in the middle and the last one. One thread.
  *
+ * The commands of a twin have other numbers than those that were recorded, so edits by position can't follow. Twins of
+ * after.h keep the numbers.
+ *
  * A query that is open where a render pass is split begins again behind the copy. So it counts only what comes behind
  * the last one.
  */
