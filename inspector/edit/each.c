@@ -275,6 +275,8 @@ static enum lap_status visit(void *user, const struct bound_visit *visit)
         return visit->work == POSITION_DRAW ? refuse(e, "nothing begins its render pass") : LAP_OK;
     if (pass.kind == BOUND_RENDER_PASS && pass.subpasses != 1)
         return refuse(e, "its render pass has several subpasses, between which it can't be split yet");
+    if (visit->bound->feedback_command != BOUND_NO_COMMAND)
+        return refuse(e, "transform feedback is open, which can't be split yet");
     pass_targets_are_inside(&pass);
     e->targets.count = 0;
     status = pass_targets_list(&pass, &e->images, 0, &e->targets, e->result->left_out);

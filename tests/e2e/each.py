@@ -90,6 +90,8 @@ def where_there_is_no_picture_is_said(context: Context) -> None:
                                       (draw, ("--thumbs", "16", "--raw"), 2, "without --raw")):
         done = each(context, place, *more, expect=status)
         check(says in done.err and not done.out, f"{place} {more}: {done.text}")
+    skip_lacking(context.run([context.app("feedback")], context.layer_env(LAPILLI_FILE="feedback.lapilli"), expect=None))
+    check("transform feedback is open" in each(context, "1", file="feedback.lapilli", expect=5).err, "transform feedback")
     check(not files(context, "each"), "something was written")
 
 
