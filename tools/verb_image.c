@@ -3,12 +3,10 @@
  * uploaded into an image (image_at.c). */
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/common/arguments.h"
 #include "tools/common/tool.h"
@@ -253,7 +251,7 @@ static int become_replay(const struct options *options)
     const char *before[] = {"lapilli-replay", "--pictures", options->output, "--present", "headless"};
     const size_t before_count = sizeof before / sizeof *before;
     const char **words = calloc(before_count + options->word_count + 3, sizeof *words);
-    char program[PATH_MAX];
+    int code;
 
     if (!words)
         return no_memory();
@@ -261,14 +259,9 @@ static int become_replay(const struct options *options)
     memcpy(words + before_count, options->words, options->word_count * sizeof *words);
     words[before_count + options->word_count] = "--";
     words[before_count + options->word_count + 1] = options->path;
-    if (lap_tool_find_beside("lapilli-replay", program)) {
-        execv(program, (char *const *)(uintptr_t)words);
-        fprintf(stderr, PROGRAM ": %s can't be started: %s\n", program, strerror(errno));
-    } else {
-        fprintf(stderr, PROGRAM ": lapilli-replay is not beside this program\n");
-    }
+    code = lap_tool_become(PROGRAM, "lapilli-replay", words);
     free(words);
-    return LAP_TOOL_NOT_STARTED;
+    return code;
 }
 
 int main(int argc, char **argv)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lapilli-pixel: the history of a texel, for which it becomes lapilli-replay. */
-#include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/common/arguments.h"
 #include "tools/common/tool.h"
@@ -71,20 +68,6 @@ static int no_memory(void)
     return LAP_TOOL_FAILED;
 }
 
-/* Becomes lapilli-replay; returns an exit status where that fails. */
-static int become_replay(char **words)
-{
-    char path[PATH_MAX];
-
-    if (lap_tool_find_beside("lapilli-replay", path)) {
-        execv(path, words);
-        fprintf(stderr, PROGRAM ": %s can't be started: %s\n", path, strerror(errno));
-    } else {
-        fprintf(stderr, PROGRAM ": lapilli-replay is not beside this program\n");
-    }
-    return LAP_TOOL_NOT_STARTED;
-}
-
 /* Fills the words for lapilli-replay behind the first one, or returns an exit status, which is not negative. */
 static int parse(int argc, char **argv, char **words)
 {
@@ -127,7 +110,7 @@ int main(int argc, char **argv)
     words[0] = (char[]){"lapilli-replay"};
     code = parse(argc, argv, words);
     if (code < 0)
-        code = become_replay(words);
+        code = lap_tool_become(PROGRAM, "lapilli-replay", (const char *const *)words);
     for (size_t i = 1; words[i]; i++)
         free(words[i]);
     free(words);

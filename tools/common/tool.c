@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/common/tool.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -47,6 +48,19 @@ bool lap_tool_find_beside(const char *name, char *out)
         return false;
     length = snprintf(out, PATH_MAX, "%.*s/%s", (int)(slash - self), self, name);
     return length < PATH_MAX && access(out, X_OK) == 0;
+}
+
+int lap_tool_become(const char *program, const char *name, const char *const *words)
+{
+    char path[PATH_MAX];
+
+    if (lap_tool_find_beside(name, path)) {
+        execv(path, (char *const *)(uintptr_t)words);
+        fprintf(stderr, "%s: %s can't be started: %s\n", program, path, strerror(errno));
+    } else {
+        fprintf(stderr, "%s: %s is not beside this program\n", program, name);
+    }
+    return LAP_TOOL_NOT_STARTED;
 }
 
 bool lap_tool_end_with(pid_t parent)

@@ -24,6 +24,10 @@ int lap_tool_version(const char *program);
 /* The path of a program in this program's own folder. out: PATH_MAX. False: there is none. */
 bool lap_tool_find_beside(const char *name, char *out);
 
+/* Becomes a program in this program's own folder. words: its arguments from argv[0] on, ended with NULL. Returns only
+ * where that fails: says so, and returns the exit status. */
+int lap_tool_become(const char *program, const char *name, const char *const *words);
+
 /* In a child: it is killed when `parent` ends. False: that has ended already. */
 bool lap_tool_end_with(pid_t parent);
 
