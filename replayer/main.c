@@ -232,12 +232,11 @@ static int wait_and_play(struct replay *r, struct replay_options *options, struc
 
 /* The rest of the pictures of --each, which take more memory than one replay has for them. */
 static int play_again(struct replay *r, const struct replay_options *options, const struct lap_log *log,
-                      struct outcome *outcome)
+                      struct outcome *outcome, int code)
 {
     struct picture_list *pictures = options->pictures.list;
-    int code = EXIT_GOOD;
 
-    while (pictures->next && code == EXIT_GOOD) {
+    while (pictures->next && (code == EXIT_GOOD || code == EXIT_INCOMPLETE)) {
         enum lap_status status;
         pictures->first = pictures->next;
         pictures->count = 0;
@@ -539,8 +538,8 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
                            : status == LAP_ERROR_ARGUMENT  ? EXIT_USAGE
                            : status == LAP_ERROR_MEMORY    ? EXIT_FAILED
                                                            : EXIT_NO_TRACE);
-    if (began && code == EXIT_GOOD)
-        code = play_again(&replay, options, log, outcome);
+    if (began)
+        code = play_again(&replay, options, log, outcome, code);
 #ifndef LAP_COVERAGE_FOLDER /* whose counts are written at exit */
     /* The pictures are there, and somebody waits: no object is destroyed first. */
     if (request.count && (code == EXIT_GOOD || code == EXIT_INCOMPLETE) && !options->validation)

@@ -46,6 +46,10 @@ def a_place_has_the_pictures_of_its_draws(context: Context) -> None:
     parts = rows(context, "1.1.2.3", "--raw", "--picture-memory", "1", to="parts")
     check(files(context, "whole") == files(context, "parts"), "several replays give other pictures")
     check([row["changed"] for row in whole] == [row["changed"] for row in parts], "several replays compare otherwise")
+    trace = (context.folder / "out.lapilli").read_bytes()
+    (context.folder / "cut.lapilli").write_bytes(trace[:len(trace) * 3 // 4])
+    each(context, "1.1.2.3", "--raw", "--picture-memory", "1", to="cut", file="cut.lapilli", expect=4)
+    check(files(context, "whole") == files(context, "cut"), "an incomplete trace has other pictures")
     for before, row in zip(whole, whole[1:]):
         first, second = ((context.folder / entry["file"]).read_bytes() for entry in (before, row))
         check(row["changed"] == difference(first, second, row["width"], 4), f"{row}")
