@@ -11,12 +11,12 @@
 #include "gen_encode_block.h"
 #include "gen_renamed.h"
 #include "inspector/edit/pass_targets.h"
-#include "inspector/edit/recordings.h"
-#include "inspector/edit/scopes.h"
-#include "inspector/edit/twins.h"
 #include "inspector/position/find.h"
 #include "inspector/position/held.h"
 #include "inspector/state/bound_walk.h"
+#include "inspector/twin/recordings.h"
+#include "inspector/twin/scopes.h"
+#include "inspector/twin/twins.h"
 
 struct after {
     const struct lap_reader *trace;

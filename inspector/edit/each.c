@@ -8,9 +8,9 @@
 
 #include "base/array.h"
 #include "gen_decode.h"
-#include "inspector/edit/weave.h"
 #include "inspector/position/find.h"
 #include "inspector/state/bound_walk.h"
+#include "inspector/twin/weave.h"
 #include "vulkan/pass.h"
 #include "vulkan/texel/texels.h"
 

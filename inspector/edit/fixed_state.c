@@ -2,7 +2,7 @@
 #include "inspector/edit/fixed_state.h"
 
 #include "gen_decode.h"
-#include "inspector/edit/rewrite.h"
+#include "inspector/twin/rewrite.h"
 #include "vulkan/chain.h"
 
 /* What decoders gave may change. */

@@ -11,11 +11,11 @@
 
 #include "base/array.h"
 #include "gen_ids.h"
-#include "inspector/edit/recordings.h"
 #include "inspector/edit/selection.h"
-#include "inspector/edit/twins.h"
 #include "inspector/position/find.h"
 #include "inspector/position/held.h"
+#include "inspector/twin/recordings.h"
+#include "inspector/twin/twins.h"
 
 enum uniform { NO_DRAWS, NO_WORK, UNIFORMS }; /* NO_WORK: and no draws */
 

@@ -4,7 +4,7 @@
 #include "base/map.h"
 #include "gen_ids.h"
 #include "inspector/analysis/shader_places.h"
-#include "inspector/edit/rewrite.h"
+#include "inspector/twin/rewrite.h"
 
 struct changes {
     shader_code_fn change;

@@ -2,7 +2,7 @@
 #include "inspector/slice/cut_draw.h"
 
 #include "gen_decode.h"
-#include "inspector/edit/twins.h"
+#include "inspector/twin/twins.h"
 
 void cut_draw_init(struct cut_draw *draw, const struct position_found *at, const struct lap_dictionary *dictionary,
                    uint64_t first_number)

@@ -13,9 +13,9 @@
 #include "base/map.h"
 #include "base/status.h"
 #include "gen_ids.h"
-#include "inspector/edit/recode.h"
-#include "inspector/edit/scopes.h"
 #include "inspector/position/find.h"
+#include "inspector/twin/recode.h"
+#include "inspector/twin/scopes.h"
 
 struct cut_draw {
     const struct position_found *at;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "gen_reflect.h"
-#include "inspector/edit/twins.h"
+#include "inspector/twin/twins.h"
 #include "vulkan/walk.h"
 
 #define MOST_PACKETS (UINT64_C(1) << 29)

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "gen_decode.h"
-#include "inspector/edit/recode.h"
 #include "inspector/edit/shader_code.h"
+#include "inspector/twin/recode.h"
 #include "trace/format/hash.h"
 #include "trace/read/reader.h"
 #include "vulkan/block.h"

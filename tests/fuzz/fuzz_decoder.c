@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "gen_reflect.h"
-#include "inspector/edit/recode.h"
+#include "inspector/twin/recode.h"
 #include "tests/fuzz/fuzz.h"
 #include "tools/show/print.h"
 #include "trace/format/decode.h"

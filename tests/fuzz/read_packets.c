@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "gen_decode.h"
-#include "inspector/edit/recode.h"
+#include "inspector/twin/recode.h"
 #include "tests/fuzz/fuzz.h"
 #include "vulkan/block.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is open in a command buffer, and how it ends. */
-#include "inspector/edit/scopes.h"
+#include "inspector/twin/scopes.h"
 
 #include <stdlib.h>
 

@@ -4,18 +4,18 @@
  * same pool and level, which is recorded where its original is, since objects that the original names may be gone at
  * the submit. Submits then name the twin instead of the original. One thread.
  */
-#ifndef LAP_INSPECTOR_EDIT_TWINS_H
-#define LAP_INSPECTOR_EDIT_TWINS_H
+#ifndef LAP_INSPECTOR_TWIN_TWINS_H
+#define LAP_INSPECTOR_TWIN_TWINS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
-#include "inspector/edit/recode.h"
-#include "inspector/edit/recordings.h"
 #include "inspector/position/blocks.h"
 #include "inspector/position/packet.h"
+#include "inspector/twin/recode.h"
+#include "inspector/twin/recordings.h"
 #include "trace/read/edits.h"
 
 struct twins {

@@ -4,15 +4,15 @@
  * is suspended), queries, conditional rendering, transform feedback, labels, video coding. And the commands that end
  * these, so that the command buffer may end there. One thread.
  */
-#ifndef LAP_INSPECTOR_EDIT_SCOPES_H
-#define LAP_INSPECTOR_EDIT_SCOPES_H
+#ifndef LAP_INSPECTOR_TWIN_SCOPES_H
+#define LAP_INSPECTOR_TWIN_SCOPES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
-#include "inspector/edit/recode.h"
+#include "inspector/twin/recode.h"
 
 enum scope_kind {
     SCOPE_RENDER_PASS,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/rewrite.h"
+#include "inspector/twin/rewrite.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "gen_decode.h"
-#include "inspector/edit/recode.h"
+#include "inspector/twin/recode.h"
 #include "vulkan/block.h"
 
 #define ARENA_BYTES ((size_t)1 << 30)

@@ -3,8 +3,8 @@
  * recordings: all recordings of command buffers in a trace, with the work in them. Recordings with equal commands share
  * a block. A visitor's state (inspector/analysis/trace_pass.h). One thread.
  */
-#ifndef LAP_INSPECTOR_EDIT_RECORDINGS_H
-#define LAP_INSPECTOR_EDIT_RECORDINGS_H
+#ifndef LAP_INSPECTOR_TWIN_RECORDINGS_H
+#define LAP_INSPECTOR_TWIN_RECORDINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/recode.h"
+#include "inspector/twin/recode.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

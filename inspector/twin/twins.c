@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/twins.h"
+#include "inspector/twin/twins.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

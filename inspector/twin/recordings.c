@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/recordings.h"
+#include "inspector/twin/recordings.h"
 
 #include <stdlib.h>
 

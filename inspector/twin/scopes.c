@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/scopes.h"
+#include "inspector/twin/scopes.h"
 
 #include <stdlib.h>
 #include <string.h>

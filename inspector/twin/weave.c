@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/weave.h"
+#include "inspector/twin/weave.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "gen_decode.h"
 #include "gen_ids.h"
 #include "gen_renamed.h"
-#include "inspector/edit/recordings.h"
-#include "inspector/edit/twins.h"
 #include "inspector/position/held.h"
+#include "inspector/twin/recordings.h"
+#include "inspector/twin/twins.h"
 #include "vulkan/pass.h"
 #include "vulkan/pass_layouts.h"
 

@@ -11,8 +11,8 @@
  * A query that is open where a render pass is split begins again behind the copy. So it counts only what comes behind
  * the last one.
  */
-#ifndef LAP_INSPECTOR_EDIT_WEAVE_H
-#define LAP_INSPECTOR_EDIT_WEAVE_H
+#ifndef LAP_INSPECTOR_TWIN_WEAVE_H
+#define LAP_INSPECTOR_TWIN_WEAVE_H
 
 #include <stdbool.h>
 #include <stddef.h>

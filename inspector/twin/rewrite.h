@@ -6,8 +6,8 @@
  *
  * Packets that other edits put behind a packet are not seen, so callers rewrite before they make such edits.
  */
-#ifndef LAP_INSPECTOR_EDIT_REWRITE_H
-#define LAP_INSPECTOR_EDIT_REWRITE_H
+#ifndef LAP_INSPECTOR_TWIN_REWRITE_H
+#define LAP_INSPECTOR_TWIN_REWRITE_H
 
 #include <stdbool.h>
 #include <stdint.h>

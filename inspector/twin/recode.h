@@ -4,8 +4,8 @@
  * structures have the numbers of its dictionary, and bytes that were a blob are that blob. Unchanged packets and
  * commands come out as they were. One thread.
  */
-#ifndef LAP_INSPECTOR_EDIT_RECODE_H
-#define LAP_INSPECTOR_EDIT_RECODE_H
+#ifndef LAP_INSPECTOR_TWIN_RECODE_H
+#define LAP_INSPECTOR_TWIN_RECODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
