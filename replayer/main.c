@@ -38,6 +38,7 @@
 #include "replayer/verify/contents.h"
 #include "replayer/verify/ignore_list.h"
 #include "replayer/verify/pictures.h"
+#include "replayer/verify/profile.h"
 #include "replayer/verify/texel_history.h"
 #include "replayer/verify/verify.h"
 #include "trace/format/info.h"
@@ -121,10 +122,17 @@ static int report_checks(const struct replay *r, const struct lap_log *log, bool
     return summary.different || (summary.checks == 0 && complete) ? EXIT_FAILED : EXIT_GOOD;
 }
 
-/* --pictures, --pixel. */
-static int write_pictures(struct replay *r, const struct lap_log *log)
+static bool has_results(const struct replay_options *options)
 {
-    switch (r->options.texel.wanted ? replay_print_texel_history(r) : replay_write_pictures(r)) {
+    return options->pictures.folder || options->texel.wanted || options->profile.wish.first_frame;
+}
+
+/* --pictures, --pixel, --profile. */
+static int write_results(struct replay *r, const struct lap_log *log)
+{
+    switch (r->options.texel.wanted               ? replay_print_texel_history(r)
+            : r->options.profile.wish.first_frame ? replay_print_profile(r)
+                                                  : replay_write_pictures(r)) {
     case LAP_OK:
         return EXIT_GOOD;
     case LAP_ERROR_UNSUPPORTED:
@@ -167,8 +175,8 @@ static int play(struct replay *r, const struct lap_log *log, struct outcome *out
         replay_objects_print(r, stdout);
     if (replay_check_finish(r) != LAP_OK && code == EXIT_GOOD)
         code = say(log, EXIT_FAILED);
-    if (status == LAP_OK && (r->options.pictures.folder || r->options.texel.wanted))
-        code = write_pictures(r, log);
+    if (status == LAP_OK && has_results(&r->options))
+        code = write_results(r, log);
     if (status == LAP_OK)
         replay_progress_end(r);
     if (status == LAP_ERROR_UNSUPPORTED)
@@ -478,6 +486,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     struct replay_reading reading = {.fd = -1};
     struct picture_list pictures = {.at = NULL};
     struct texel_history history = {.row_count = 0};
+    struct stamps stamps = {.count = 0};
     struct replay_request request = {.text = NULL};
     struct replay replay = {.log = log};
     struct ready ready;
@@ -507,6 +516,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     }
     options->pictures.list = &pictures;
     options->texel.history = &history;
+    options->profile.stamps = &stamps;
     if (options->pictures.list_file && (status = replay_pictures_read_list(&options->pictures)) != LAP_OK) {
         picture_list_finish(&pictures);
         return say(log, status == LAP_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED);
@@ -560,6 +570,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     replay_reading_close(&reading);
     picture_list_finish(&pictures);
     texel_history_finish(&history);
+    stamps_finish(&stamps);
     replay_request_finish(&request);
     return code;
 }

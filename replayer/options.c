@@ -282,6 +282,48 @@ static enum lap_status take_aspect(const struct row *row, const char *value, str
                : lap_fail(LAP_ERROR_ARGUMENT, "%s wants color, depth or stencil, not \"%s\"", row->name, value);
 }
 
+/* "50", "50-59" or "all". */
+static enum lap_status take_profile(const struct row *row, const char *value, struct replay_options *out)
+{
+    struct stamps_wish *wish = &out->profile.wish;
+    int end = 0, end_of_two = 0;
+
+    if (strcmp(value, "all") == 0) {
+        wish->first_frame = 1;
+        wish->last_frame = UINT64_MAX;
+        return LAP_OK;
+    }
+    if (strspn(value, "0123456789-") == strlen(value) && strlen(value) < 36 && value[0] != '-' &&
+        sscanf(value, "%" SCNu64 "%n-%" SCNu64 "%n", &wish->first_frame, &end, &wish->last_frame, &end_of_two) >= 1) {
+        if (!value[end])
+            wish->last_frame = wish->first_frame;
+        if ((!value[end] || (end_of_two && !value[end_of_two])) && wish->first_frame &&
+            wish->first_frame <= wish->last_frame)
+            return LAP_OK;
+    }
+    return lap_fail(LAP_ERROR_ARGUMENT, "%s wants frames: N, A-B or all, not \"%s\"", row->name, value);
+}
+
+static enum lap_status check_profile(const struct replay_options *options, enum replay_action action)
+{
+    const struct stamps_wish *wish = &options->profile.wish;
+    const struct edit_experiments *e = &options->experiments;
+
+    if (!wish->first_frame && (wish->draws || wish->statistics))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--profile-draws and --profile-statistics are for --profile");
+    if (!wish->first_frame)
+        return LAP_OK;
+    if (options->pictures.folder || options->texel.wanted || options->wait || options->listen || options->blackhole ||
+        options->stop_at || options->list_objects || action == REPLAY_ACTION_CHECK ||
+        (options->last_frame && wish->last_frame != UINT64_MAX && options->last_frame < wish->last_frame))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--profile is for a replay of a file, alone");
+    if (options->json && options->validate)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --profile or for --validate, not for both");
+    if (e->skip.count || e->only.count || e->has_most_draws)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--profile times all work: without --skip, --only and --at-most-draws");
+    return LAP_OK;
+}
+
 static enum lap_status check_texel(const struct replay_options *options, enum replay_action action)
 {
     const struct replay_texel *texel = &options->texel;
@@ -527,6 +569,14 @@ static const struct row rows[] = {
      .take = take_aspect, .asked = true},
     {"--all", NULL, "with --pixel: also commands that do not change it", .take = store_flag, .asked = true,
      MEMBER(texel.all)},
+    {"--profile", "FRAMES",
+     "print how long the work of frames takes, as lines of JSON (lapilli profile): N, A-B or all; plays with one "
+     "thread",
+     .take = take_profile},
+    {"--profile-draws", NULL, "with --profile: also single commands in render passes", .take = store_flag,
+     MEMBER(profile.wish.draws)},
+    {"--profile-statistics", NULL, "with --profile: also pipeline statistics", .take = store_flag,
+     MEMBER(profile.wish.statistics)},
     {"--wait", "FRAME", "play what is in front of this frame, then wait until stdin says how to go on (docs/cli.md)",
      .take = store_frame, MEMBER(wait)},
     {"--list-objects", NULL, "print the objects that live where the replay ends", .take = store_flag,
@@ -773,10 +823,11 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
         return lap_fail(LAP_ERROR_ARGUMENT, "--stop-at, --read and --read-to belong together");
     if (out->stop_at && (out->blackhole || out->listen || *out_action == REPLAY_ACTION_CHECK))
         return lap_fail(LAP_ERROR_ARGUMENT, "--stop-at is for a replay of a file");
-    if ((out->pictures.folder || out->texel.wanted) && out->present == REPLAY_PRESENT_AUTO)
+    if ((out->pictures.folder || out->texel.wanted || out->profile.wish.first_frame) &&
+        out->present == REPLAY_PRESENT_AUTO)
         out->present = REPLAY_PRESENT_HEADLESS;
     if (check_pictures(out, *out_action) != LAP_OK || check_texel(out, *out_action) != LAP_OK ||
-        check_validation(out, *out_action) != LAP_OK)
+        check_profile(out, *out_action) != LAP_OK || check_validation(out, *out_action) != LAP_OK)
         return LAP_ERROR_ARGUMENT;
     if (out->listen && (out->file || *out_action == REPLAY_ACTION_CHECK))
         return lap_fail(LAP_ERROR_ARGUMENT, "--listen is for a replay, and instead of a file");

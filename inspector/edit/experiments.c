@@ -160,6 +160,17 @@ static enum lap_status keep_texel(struct edit_work *work, struct lap_edits *edit
     return work->texel ? edit_texel_history(work->reader, work->texel, edits, work->history) : LAP_OK;
 }
 
+static enum lap_status enable_statistics(struct edit_work *work, struct lap_edits *edits)
+{
+    return work->timed && work->timed->statistics ? edit_enable_statistics(work->reader, edits) : LAP_OK;
+}
+
+static enum lap_status write_timestamps(struct edit_work *work, struct lap_edits *edits)
+{
+    return work->timed && work->timed->first_frame ? edit_stamps(work->reader, work->timed, edits, work->stamps)
+                                                   : LAP_OK;
+}
+
 /* What they say of pipelines whose code is not in the trace. */
 static void say_opaque(const struct edit_work *work, uint64_t count)
 {
@@ -236,8 +247,8 @@ typedef enum lap_status (*experiment_fn)(struct edit_work *work, struct lap_edit
 
 /* Each sees the trace as those before it have left it. Those that change packets where these are come first, since they
  * do not see what others put behind packets. Commands keep their numbers up to the last one. */
-static const experiment_fn all[] = {replace_shaders, draw_one_colour, draw_lines, draw_a_pixel,
-                                    end_after,       copy_each,       keep_texel, leave_some_out};
+static const experiment_fn all[] = {replace_shaders, draw_one_colour, draw_lines, draw_a_pixel,     enable_statistics,
+                                    end_after,       copy_each,       keep_texel, write_timestamps, leave_some_out};
 
 static enum lap_status run(struct edit_work *work, experiment_fn experiment)
 {

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "inspector/edit/each.h"
 #include "inspector/edit/replace_shader.h"
+#include "inspector/edit/stamps.h"
 #include "inspector/edit/texel_history.h"
 #include "inspector/position/position.h"
 #include "inspector/state/picture_list.h"
@@ -45,6 +46,8 @@ struct edit_work {
     struct picture_list *pictures;   /* with `after` and `each`: gets them */
     const struct texel_wish *texel;  /* NULL, or the one whose history is wanted (inspector/edit/texel_history.h) */
     struct texel_history *history;   /* with `texel`: gets it */
+    const struct stamps_wish *timed; /* NULL, or with first_frame 0; or the frames whose work is timed */
+    struct stamps *stamps;           /* with `timed`: gets what is timed (inspector/edit/stamps.h) */
     struct lap_reader *reader;       /* is given for the reader of the edited trace */
     struct lap_edits *edits;         /* of that; NULL at first. Destroyed behind the reader */
 };

@@ -71,27 +71,6 @@ static bool draw_lines(VkGraphicsPipelineCreateInfo *info)
     return true;
 }
 
-static enum lap_status enable_lines(const struct gen_args_vkCreateDevice *args, struct lap_arena *arena, bool *changed)
-{
-    VkDeviceCreateInfo *info = CHANGEABLE(VkDeviceCreateInfo, args->pCreateInfo);
-    const VkPhysicalDeviceFeatures2 *chained;
-    VkPhysicalDeviceFeatures *features;
-
-    if (!info)
-        return LAP_OK;
-    chained = lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
-    features = CHANGEABLE(VkPhysicalDeviceFeatures, chained ? &chained->features : info->pEnabledFeatures);
-    if (!features) {
-        features = lap_arena_zalloc(arena, 1, sizeof *features, _Alignof(VkPhysicalDeviceFeatures));
-        if (!features)
-            return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-        info->pEnabledFeatures = features;
-    }
-    *changed = !features->fillModeNonSolid;
-    features->fillModeNonSolid = VK_TRUE;
-    return LAP_OK;
-}
-
 static bool wants_lines(const void *user, uint32_t command)
 {
     return command == GEN_vkCreateDevice || command == GEN_vkCreateGraphicsPipelines ||
@@ -104,7 +83,7 @@ static enum lap_status see_lines(void *user, const struct rewrite_call *call, bo
 
     switch (call->command) {
     case GEN_vkCreateDevice:
-        return enable_lines(call->args, call->arena, out_changed);
+        return rewrite_enable_feature(call, offsetof(VkPhysicalDeviceFeatures, fillModeNonSolid), out_changed);
     case GEN_vkCreateGraphicsPipelines:
         *out_changed = change_pipelines(call->args, draw_lines, result);
         return LAP_OK;

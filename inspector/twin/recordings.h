@@ -51,6 +51,7 @@ struct recording {
     struct recording **executed; /* block->executed_count; NULL: not recorded, or too many are in one another */
     unsigned level;              /* 0: it executes none; 1: it executes such, and so on */
     uint64_t draws, works;       /* with those of the executed ones */
+    uint64_t submits;            /* that have run it; for users that count them */
     void *state;                 /* of the user; NULL at first */
 };
 

@@ -7,6 +7,7 @@
 #include "gen_decode.h"
 #include "inspector/twin/recode.h"
 #include "vulkan/block.h"
+#include "vulkan/chain.h"
 
 #define ARENA_BYTES ((size_t)1 << 30)
 
@@ -186,4 +187,28 @@ enum lap_status rewrite_trace(const struct lap_reader *trace, const struct rewri
     free(w);
     /* A replay plays what is in front of damage, and reports it. */
     return status == LAP_END || status == LAP_ERROR_FORMAT ? LAP_OK : status;
+}
+
+enum lap_status rewrite_enable_feature(const struct rewrite_call *call, size_t feature, bool *out_changed)
+{
+    const struct gen_args_vkCreateDevice *args = call->args;
+    VkDeviceCreateInfo *info = (VkDeviceCreateInfo *)(uintptr_t)args->pCreateInfo;
+    const VkPhysicalDeviceFeatures2 *chained;
+    VkPhysicalDeviceFeatures *features;
+    VkBool32 *enabled;
+
+    if (!info)
+        return LAP_OK;
+    chained = lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+    features = (VkPhysicalDeviceFeatures *)(uintptr_t)(chained ? &chained->features : info->pEnabledFeatures);
+    if (!features) {
+        features = lap_arena_zalloc(call->arena, 1, sizeof *features, _Alignof(VkPhysicalDeviceFeatures));
+        if (!features)
+            return lap_no_memory("features of a device");
+        info->pEnabledFeatures = features;
+    }
+    enabled = (VkBool32 *)(void *)((char *)features + feature);
+    *out_changed = !*enabled;
+    *enabled = VK_TRUE;
+    return LAP_OK;
 }

@@ -10,6 +10,7 @@
 #define LAP_INSPECTOR_TWIN_REWRITE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -37,5 +38,9 @@ struct rewrite_visitor {
  * visitor's. */
 enum lap_status rewrite_trace(const struct lap_reader *trace, const struct rewrite_visitor *visitor,
                               struct lap_edits *edits) LAP_MUST_CHECK;
+
+/* A visited vkCreateDevice: the device gets this feature. feature: an offset in VkPhysicalDeviceFeatures. */
+enum lap_status rewrite_enable_feature(const struct rewrite_call *call, size_t feature,
+                                       bool *out_changed) LAP_MUST_CHECK;
 
 #endif

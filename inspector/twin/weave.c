@@ -38,7 +38,12 @@ struct primary {
     uint64_t ticket;   /* of the submit */
     uint32_t batch, buffer;
     const struct recording *recording; /* NULL: not found */
+    bool in_place;
     uint64_t twin;
+};
+
+struct device {
+    uint64_t number, ticket; /* where it is made */
 };
 
 /* A command that begins something in a render pass that is split. */
@@ -61,7 +66,10 @@ struct weave {
     size_t primary_count, primary_capacity;
     struct recordings recordings;
     uint64_t frame, submits; /* of the submit that was read last */
-    uint64_t last_pass, last_buffer, last_memory;
+    size_t next_primary;     /* that no submit has had yet */
+    struct device *devices;
+    size_t device_count, device_capacity;
+    uint64_t last_pass, last_buffer, last_memory, last_pool;
     struct lap_edits *edits;
     struct twins twins;
     /* The command buffer that is woven. */
@@ -137,6 +145,23 @@ static void see_buffer(struct weave *w, const VkBuffer *handle)
         take_largest(&w->last_buffer, gen_u64_VkBuffer(*handle));
 }
 
+static void see_pool(struct weave *w, const VkQueryPool *handle)
+{
+    if (handle)
+        take_largest(&w->last_pool, gen_u64_VkQueryPool(*handle));
+}
+
+static enum lap_status see_device(struct weave *w, const struct trace_call *call, const VkDevice *handle)
+{
+    if (!handle)
+        return LAP_OK;
+    if (!lap_array_grow(&w->devices, sizeof *w->devices, &w->device_capacity, w->device_count + 1))
+        return lap_no_memory("command buffers with more in them");
+    w->devices[w->device_count++] = (struct device){gen_u64_VkDevice(*handle), call->packet->ticket};
+    return LAP_OK;
+}
+
+/* Submits and primaries are in the same order. */
 static void see_submit(struct weave *w, const struct trace_call *call)
 {
     struct position at = {.count = PRIMARY_NUMBERS};
@@ -147,15 +172,18 @@ static void see_submit(struct weave *w, const struct trace_call *call)
     at.numbers[1] = w->submits;
     for (uint32_t batch = 0; batch < position_submit_batches(call); batch++)
         for (uint32_t i = 0; i < position_submit_buffers(call, batch); i++) {
+            struct recording *recording = recordings_held(&w->recordings, position_submit_buffer(call, batch, i));
+            struct primary *p = &w->primaries[w->next_primary];
             at.numbers[2]++;
-            for (size_t k = 0; k < w->primary_count; k++)
-                if (is_same(&w->primaries[k].position, &at)) {
-                    struct primary *p = &w->primaries[k];
-                    p->ticket = call->packet->ticket;
-                    p->batch = batch;
-                    p->buffer = i;
-                    p->recording = recordings_held(&w->recordings, position_submit_buffer(call, batch, i));
-                }
+            if (recording)
+                recording->submits++;
+            if (w->next_primary >= w->primary_count || !is_same(&p->position, &at))
+                continue;
+            p->ticket = call->packet->ticket;
+            p->batch = batch;
+            p->buffer = i;
+            p->recording = recording;
+            w->next_primary++;
         }
 }
 
@@ -173,6 +201,11 @@ static enum lap_status see(void *state, const struct trace_call *call)
     case GEN_vkCreateBuffer:
         see_buffer(w, ((const struct gen_args_vkCreateBuffer *)call->args)->pBuffer);
         return LAP_OK;
+    case GEN_vkCreateQueryPool:
+        see_pool(w, ((const struct gen_args_vkCreateQueryPool *)call->args)->pQueryPool);
+        return LAP_OK;
+    case GEN_vkCreateDevice:
+        return see_device(w, call, ((const struct gen_args_vkCreateDevice *)call->args)->pDevice);
     case GEN_lapilliBindBuffer:
         take_largest(&w->last_memory,
                      gen_u64_VkDeviceMemory(((const struct gen_args_lapilliBindBuffer *)call->args)->memory));
@@ -197,9 +230,10 @@ static enum lap_status see_in_block(void *state, const struct trace_call *call)
 
 static enum lap_status read_trace(struct weave *w)
 {
-    static const uint16_t commands[] = {RECORDINGS_COMMANDS, GEN_vkCreateRenderPass, GEN_vkCreateRenderPass2,
-                                        GEN_vkCreateBuffer,  GEN_lapilliBindBuffer,  GEN_lapilliBindImage,
-                                        GEN_vkQueueSubmit,   GEN_vkQueueSubmit2,     GEN_COMMAND_NONE};
+    static const uint16_t commands[] = {RECORDINGS_COMMANDS,   GEN_vkCreateRenderPass, GEN_vkCreateRenderPass2,
+                                        GEN_vkCreateBuffer,    GEN_lapilliBindBuffer,  GEN_lapilliBindImage,
+                                        GEN_vkCreateQueryPool, GEN_vkCreateDevice,     GEN_vkQueueSubmit,
+                                        GEN_vkQueueSubmit2,    GEN_COMMAND_NONE};
     const struct trace_visitor visitor = {
         .commands = commands, .visit = see, .visit_in_block = see_in_block, .state = w};
     const struct position *last = &w->plan->stops[w->plan->stop_count - 1].position;
@@ -207,7 +241,7 @@ static enum lap_status read_trace(struct weave *w)
     enum lap_status status = recordings_init(&w->recordings, w->trace);
 
     if (status == LAP_OK)
-        status = trace_pass_run(w->trace, w->plan->ends ? last->numbers[0] : 0, &visitor, 1);
+        status = trace_pass_run(w->trace, w->plan->ends || w->plan->last_ticket ? last->numbers[0] : 0, &visitor, 1);
     for (size_t i = 0; i < w->primary_count && status == LAP_OK; i++)
         if (!w->primaries[i].ticket)
             status = lap_fail(LAP_ERROR_ARGUMENT, "there is no command buffer %s",
@@ -295,42 +329,72 @@ static enum lap_status put_pass(struct weave *w, struct pass *pass, enum piece p
     return put_packet(w, pass->ticket, w->twins.packet.command, args);
 }
 
-/* The buffer stands in front of all twins. */
-static enum lap_status put_buffer(struct weave *w)
+/* The device of all command buffers; *out_first: the packet with the first recording of them. */
+static enum lap_status find_device(const struct weave *w, uint64_t *out_device, uint64_t *out_first)
 {
-    const struct recorded_allocation *allocation =
-        recordings_allocation(&w->recordings, w->primaries[0].recording->command_buffer);
+    *out_device = 0;
+    *out_first = UINT64_MAX;
+    for (size_t i = 0; i < w->primary_count; i++) {
+        const struct recording *recording = w->primaries[i].recording;
+        const struct recorded_allocation *allocation = recordings_allocation(&w->recordings, recording->command_buffer);
+        if (!allocation)
+            return lap_fail(LAP_ERROR_UNSUPPORTED, "nothing allocates VkCommandBuffer:%" PRIu64,
+                            recording->command_buffer);
+        if (*out_device && allocation->device != *out_device)
+            return lap_fail(LAP_ERROR_UNSUPPORTED, "its command buffers are of several devices");
+        *out_device = allocation->device;
+        *out_first = recording->ticket < *out_first ? recording->ticket : *out_first;
+    }
+    return LAP_OK;
+}
+
+/* The buffer stands in front of all twins. */
+static enum lap_status put_buffer(struct weave *w, uint64_t device, uint64_t ticket)
+{
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = w->plan->bytes,
                                      .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
     VkBuffer buffer = gen_VkBuffer(w->result->buffer = w->last_buffer + 1);
-    struct gen_args_vkCreateBuffer create = {.pCreateInfo = &info, .pBuffer = &buffer};
+    const struct gen_args_vkCreateBuffer create = {
+        .device = gen_VkDevice(device), .pCreateInfo = &info, .pBuffer = &buffer};
     const struct gen_args_lapilliBindBuffer bind = {.buffer = buffer,
                                                     .memory = gen_VkDeviceMemory(w->last_memory + 1),
                                                     .size = info.size,
                                                     .propertyFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT};
-    uint64_t first = w->primaries[0].recording->ticket;
-    enum lap_status status;
+    enum lap_status status = put_packet(w, ticket, GEN_vkCreateBuffer, &create);
 
-    for (size_t i = 0; i < w->primary_count; i++) {
-        const struct recording *recording = w->primaries[i].recording;
-        const struct recorded_allocation *other = recordings_allocation(&w->recordings, recording->command_buffer);
-        if (!allocation || !other)
-            return lap_fail(LAP_ERROR_UNSUPPORTED, "nothing allocates VkCommandBuffer:%" PRIu64,
-                            recording->command_buffer);
-        if (other->device != allocation->device)
-            return lap_fail(LAP_ERROR_UNSUPPORTED, "its command buffers are of several devices");
-        first = recording->ticket < first ? recording->ticket : first;
-    }
-    create.device = gen_VkDevice(allocation->device);
-    status = put_packet(w, first, GEN_vkCreateBuffer, &create);
-    return status == LAP_OK ? put_packet(w, first, GEN_lapilliBindBuffer, &bind) : status;
+    return status == LAP_OK ? put_packet(w, ticket, GEN_lapilliBindBuffer, &bind) : status;
+}
+
+/* A pool lives as long as its device. */
+static enum lap_status put_pool(struct weave *w, uint64_t device, VkQueryType type, uint32_t count, uint64_t *out)
+{
+    const VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                        .queryType = type,
+                                        .queryCount = count,
+                                        .pipelineStatistics =
+                                            type == VK_QUERY_TYPE_PIPELINE_STATISTICS ? w->plan->statistics : 0};
+    VkQueryPool pool = gen_VkQueryPool(*out = ++w->last_pool);
+    const struct gen_args_vkCreateQueryPool create = {
+        .device = gen_VkDevice(device), .pCreateInfo = &info, .pQueryPool = &pool};
+
+    for (size_t i = w->device_count; i-- > 0;)
+        if (w->devices[i].number == device)
+            return put_packet(w, w->devices[i].ticket, GEN_vkCreateQueryPool, &create);
+    return lap_fail(LAP_ERROR_UNSUPPORTED, "nothing creates VkDevice:%" PRIu64, device);
 }
 
 static enum lap_status put_objects(struct weave *w)
 {
-    enum lap_status status = put_buffer(w);
+    uint64_t device, first;
+    enum lap_status status = find_device(w, &device, &first);
 
+    if (status == LAP_OK && w->plan->bytes)
+        status = put_buffer(w, device, first);
+    if (status == LAP_OK && w->plan->timestamps)
+        status = put_pool(w, device, VK_QUERY_TYPE_TIMESTAMP, w->plan->timestamps, &w->result->timestamps);
+    if (status == LAP_OK && w->plan->queries)
+        status = put_pool(w, device, VK_QUERY_TYPE_PIPELINE_STATISTICS, w->plan->queries, &w->result->statistics);
     for (size_t i = 0; i < w->pass_count; i++)
         for (enum piece piece = PIECE_FIRST; piece < PIECES && status == LAP_OK; piece++)
             status = put_pass(w, &w->passes[i], piece);
@@ -698,11 +762,48 @@ static enum lap_status put_copies(struct weave *w, const struct weave_stop *stop
     return status == LAP_OK ? put_barrier(w, stop, true) : status;
 }
 
+static enum lap_status put_query(struct weave *w, const struct weave_stop *stop)
+{
+    const struct gen_args_vkCmdWriteTimestamp stamp = {.pipelineStage = VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
+                                                       .queryPool = gen_VkQueryPool(w->result->timestamps),
+                                                       .query = (uint32_t)stop->first};
+    const struct gen_args_vkCmdBeginQuery begin = {.queryPool = gen_VkQueryPool(w->result->statistics),
+                                                   .query = (uint32_t)stop->first};
+    const struct gen_args_vkCmdEndQuery end = {.queryPool = gen_VkQueryPool(w->result->statistics),
+                                               .query = (uint32_t)stop->first};
+
+    return stop->kind == WEAVE_TIMESTAMP     ? put(w, GEN_vkCmdWriteTimestamp, &stamp)
+           : stop->kind == WEAVE_BEGIN_QUERY ? put(w, GEN_vkCmdBeginQuery, &begin)
+                                             : put(w, GEN_vkCmdEndQuery, &end);
+}
+
+/* All queries of the command buffer, of a pool. */
+static enum lap_status put_reset(struct weave *w, enum weave_kind kind, uint64_t pool)
+{
+    size_t first = SIZE_MAX, end = 0;
+
+    for (size_t i = w->next; i < w->end; i++) {
+        const struct weave_stop *stop = &w->plan->stops[i];
+        if (stop->kind != kind)
+            continue;
+        first = stop->first < first ? stop->first : first;
+        end = stop->first + stop->count > end ? stop->first + stop->count : end;
+    }
+    if (first < end) {
+        const struct gen_args_vkCmdResetQueryPool args = {
+            .queryPool = gen_VkQueryPool(pool), .firstQuery = (uint32_t)first, .queryCount = (uint32_t)(end - first)};
+        return put(w, GEN_vkCmdResetQueryPool, &args);
+    }
+    return LAP_OK;
+}
+
 static enum lap_status put_stop(struct weave *w, const struct weave_stop *stop)
 {
     char text[POSITION_TEXT_BYTES];
     enum lap_status status;
 
+    if (stop->kind != WEAVE_COPIES)
+        return put_query(w, stop);
     if (!stop->begin.count)
         return put_copies(w, stop);
     if (!w->pass || !is_same(&w->pass->begin, &stop->begin))
@@ -810,6 +911,11 @@ static enum lap_status add_block(struct weave *w, const struct recording *record
         if (status == LAP_OK)
             status =
                 add_command(w, recording, depth, command, &args, from, (size_t)(blocks->block.dec.p - from), &executed);
+        if (status == LAP_OK && !depth && command == GEN_vkBeginCommandBuffer) {
+            status = put_reset(w, WEAVE_TIMESTAMP, w->result->timestamps);
+            if (status == LAP_OK)
+                status = put_reset(w, WEAVE_BEGIN_QUERY, w->result->statistics);
+        }
         if (status == LAP_OK)
             status = put_stops(w, false);
     }
@@ -831,7 +937,11 @@ static enum lap_status put_twin(struct weave *w, struct primary *primary)
     if (status == LAP_OK && w->next < w->end)
         status = lap_fail(LAP_ERROR_ARGUMENT, "%s is no command that is run there",
                           position_text(&w->plan->stops[w->next].position, text));
-    return status == LAP_OK ? twins_put(&w->twins, primary->recording, &primary->twin) : status;
+    if (status != LAP_OK)
+        return status;
+    primary->in_place = w->plan->in_place && primary->recording->submits == 1 && !primary->recording->is_new;
+    return primary->in_place ? twins_replace(&w->twins, primary->recording)
+                             : twins_put(&w->twins, primary->recording, &primary->twin);
 }
 
 /* Gives submits their twins: primaries of one follow each other. */
@@ -841,12 +951,15 @@ static enum lap_status put_submits(struct weave *w)
     enum lap_status status = uses ? LAP_OK : lap_no_memory("command buffers with more in them");
 
     for (size_t first = 0, end; first < w->primary_count && status == LAP_OK; first = end) {
+        size_t count = 0;
         for (end = first; end < w->primary_count && w->primaries[end].ticket == w->primaries[first].ticket; end++)
-            uses[end - first] = (struct twins_use){.ticket = w->primaries[end].ticket,
+            if (!w->primaries[end].in_place)
+                uses[count++] = (struct twins_use){.ticket = w->primaries[end].ticket,
                                                    .batch = w->primaries[end].batch,
                                                    .buffer = w->primaries[end].buffer,
                                                    .number = w->primaries[end].twin};
-        status = twins_submit(&w->twins, uses, end - first, w->plan->ends && end == w->primary_count);
+        if (count)
+            status = twins_submit(&w->twins, uses, count, w->plan->ends && end == w->primary_count);
     }
     free(uses);
     return status;
@@ -863,8 +976,8 @@ static enum lap_status add_edits(struct weave *w)
     if (status == LAP_OK)
         status = put_submits(w);
     w->result->ticket = w->primaries[w->primary_count - 1].ticket;
-    if (status == LAP_OK && w->plan->ends)
-        lap_edits_end_at(w->edits, w->result->ticket);
+    if (status == LAP_OK && (w->plan->ends || w->plan->last_ticket))
+        lap_edits_end_at(w->edits, w->plan->ends ? w->result->ticket : w->plan->last_ticket);
     return status;
 }
 
@@ -878,6 +991,7 @@ static void finish(struct weave *w)
     lap_arena_finish(&w->arena);
     free(w->passes);
     free(w->primaries);
+    free(w->devices);
     free(w->begun);
     free(w->resume.data);
     free(w->resume_last.data);

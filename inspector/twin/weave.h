@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weave: edits with which command buffers of submits also copy texels of images into a buffer, behind or in front of
- * their commands. Each such command buffer gets a twin (twins.h), in which secondary command buffers stand themselves.
- * A render pass with a copy inside is split there: it ends, and begins again with all attachments loaded. Render passes
- * get twins for that, too, for the first piece, those in the middle and the last one. One thread.
+ * weave: edits with which command buffers of submits do more, behind or in front of their commands: copy texels of
+ * images into a buffer, write timestamps, begin and end queries. Each such command buffer gets a twin (twins.h), in
+ * which secondary command buffers stand themselves. A render pass with a copy inside is split there: it ends, and
+ * begins again with all attachments loaded. Render passes get twins for that, too, for the first piece, those in the
+ * middle and the last one. One thread.
  *
  * The commands of a twin have other numbers than those that were recorded, so edits by position can't follow. Twins of
  * after.h keep the numbers.
@@ -37,14 +38,23 @@ struct weave_copy {
     uint64_t at; /* in the buffer: a multiple of 16 (of any texel's size, and of 4) */
 };
 
-/* Where copies are made. */
+enum weave_kind {
+    WEAVE_COPIES,
+    WEAVE_TIMESTAMP, /* when all commands in front of it are done */
+    WEAVE_BEGIN_QUERY,
+    WEAVE_END_QUERY, /* of pipeline statistics, in the same render pass, or both in none */
+};
+
+/* A place, and what is done there. */
 struct weave_stop {
+    enum weave_kind kind;
     struct position position; /* of a command in a command buffer of either level */
     bool before;              /* in front of the command, else behind it */
     struct position begin;    /* the command that begins the render pass that the copies split; count 0: none does. May
                                  be `position` itself: then the copies see what the pass loads or clears */
     uint64_t render_pass;     /* with begin: its number; 0: it is dynamic rendering */
-    size_t first, count;      /* of the copies; count: not 0 */
+    size_t first, count;      /* of the copies; count: not 0. Else of queries in the pool: as many as the render pass
+                                 has views */
 };
 
 /* Command buffers of one device. */
@@ -53,14 +63,21 @@ struct weave_plan {
     size_t stop_count;
     struct weave_copy *copies;
     size_t copy_count;
-    uint64_t bytes; /* of the buffer; not 0 */
+    uint64_t bytes; /* of the buffer; 0: there are no copies */
     bool ends;      /* the trace ends with the submit of the last stop, and nothing behind its command buffer runs */
+    bool in_place;  /* command buffers that run once are recorded differently themselves, instead of a twin */
+    uint64_t last_ticket; /* the trace ends with this packet, in the frame of the last stop; 0: it does not */
+    /* Pools of queries, which nothing destroys. Command buffers reset their own queries: for queues with graphics or
+     * compute. */
+    uint32_t timestamps, queries;
+    VkQueryPipelineStatisticFlags statistics; /* of `queries` */
 };
 
 struct weave_result {
-    uint64_t buffer;  /* its number, for a replay that reads it */
-    uint64_t ticket;  /* of the last submit that has a stop */
-    uint32_t queries; /* that are open where render passes are split */
+    uint64_t buffer;                 /* its number, for a replay that reads it */
+    uint64_t timestamps, statistics; /* numbers of the pools; 0: none */
+    uint64_t ticket;                 /* of the last submit that has a stop */
+    uint32_t queries;                /* that are open where render passes are split */
 };
 
 /* LAP_ERROR_UNSUPPORTED: a sentence has the obstacle. LAP_ERROR_ARGUMENT: the trace has no such place. */

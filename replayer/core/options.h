@@ -11,6 +11,7 @@
 #include "base/process/sandbox.h"
 #include "base/status.h"
 #include "inspector/edit/experiments.h"
+#include "inspector/edit/stamps.h"
 #include "inspector/edit/texel_history.h"
 #include "inspector/position/position.h"
 #include "vulkan/texel/texel_picture.h"
@@ -52,6 +53,12 @@ struct replay_texel {
     struct texel_history *history;
 };
 
+/* --profile. */
+struct replay_profile {
+    struct stamps_wish wish; /* inspector/edit/stamps.h; first_frame 0: it is not given */
+    struct stamps *stamps;
+};
+
 struct replay_options {
     const char *file;
     const char *listen;     /* an address where a program streams the trace to; then `file` is set later */
@@ -91,6 +98,7 @@ struct replay_options {
     struct replay_reading *reading;      /* both, open; NULL: nothing is read */
     struct replay_pictures pictures;     /* written where the replay ends; main.c makes its list */
     struct replay_texel texel;           /* its history is printed where the replay ends; main.c makes it */
+    struct replay_profile profile;       /* its times are printed where the replay ends; main.c makes its stamps */
     unsigned threads;                    /* threads that play command buffers; 0: by the trace and the machine */
     uint64_t first_measured,
         warm_up; /* measured frames begin so many (warm_up) behind the first one; first_measured 0: frame 1 */

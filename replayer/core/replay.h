@@ -125,6 +125,7 @@ struct replay {
     struct replay_formats *formats;                       /* NULL: not chosen yet */
     struct replay_check *check;                           /* verify.h; NULL without --verify */
     struct replay_measure *measure;                       /* NULL without --measure */
+    struct replay_call_times *call_times;                 /* NULL without --profile */
     const struct replay_submit_observer *submit_observer; /* submit.h */
     struct replay_parallel *parallel;                     /* NULL: one thread */
     struct replay_report *report; /* NULL: a replay. Else nothing is played: see check_trace.h */

@@ -262,11 +262,11 @@ static bool fill_gpu(cJSON *object, uint32_t number, const struct replay_gpu *gp
            add_text(object, "uuid", strspn(uuid, "0") == UUID_BYTES - 1 ? "" : uuid);
 }
 
-/* For --report. */
+/* For --report and --profile. */
 static void note_chosen(struct replay *r, const struct gen_instance_dispatch *vk, VkPhysicalDevice live,
                         uint32_t number, const struct replay_gpu *gpu)
 {
-    cJSON *object = r->options.report_file ? cJSON_CreateObject() : NULL;
+    cJSON *object = r->options.report_file || r->options.profile.wish.first_frame ? cJSON_CreateObject() : NULL;
     char driver[DRIVER_BYTES];
 
     if (!object)

@@ -14,6 +14,7 @@
 #include "replayer/analysis/recorded_machine.h"
 #include "replayer/command/parallel.h"
 #include "replayer/command/reference_check.h"
+#include "replayer/core/call_times.h"
 #include "replayer/core/invalid_calls.h"
 #include "replayer/core/progress.h"
 #include "replayer/device/shader_validation.h"
@@ -108,6 +109,17 @@ struct replay_command {
     enum lap_status (*end)(struct replay *r, void *owner, uint64_t index, struct replay_object *object);
 };
 
+/* Instead of a command's function. */
+static enum lap_status call_timed(struct replay *r, void *owner, void *args)
+{
+    const uint32_t command = r->at.command;
+    const uint64_t began = replay_call_times_now();
+    const enum lap_status status = gen_replay_table[command].call(r, owner, args);
+
+    replay_call_times_add(r->call_times, r->at.packet.frame + 1, command, began);
+    return status;
+}
+
 /* By number in the file, so that a packet needs one lookup. */
 static enum lap_status find_commands(struct replay *r)
 {
@@ -134,8 +146,10 @@ static enum lap_status find_commands(struct replay *r)
             .is_noted = replay_reference_check_is_noted(command),
             .ended = entry->ended,
             .decode = gen_decode_table[command],
-            .call = entry->call,
-            .end = settles || has_code || r->parallel || entry->flags & GEN_REPLAY_LENIENT ? NULL : entry->end,
+            .call = r->call_times && entry->call ? call_timed : entry->call,
+            .end = settles || r->call_times || has_code || r->parallel || entry->flags & GEN_REPLAY_LENIENT
+                       ? NULL
+                       : entry->end,
         };
     }
     return LAP_OK;
@@ -164,6 +178,8 @@ static enum lap_status edit(struct replay *r, const struct lap_reader_options *o
                              .pictures = r->options.pictures.list,
                              .texel = r->options.texel.wanted ? &r->options.texel.wish : NULL,
                              .history = r->options.texel.history,
+                             .timed = &r->options.profile.wish,
+                             .stamps = r->options.profile.stamps,
                              .reader = r->reader};
     enum lap_status status;
 
@@ -179,7 +195,8 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     const struct lap_reader_options reader_options = {.ahead_bytes = options->ahead_bytes,
                                                       .trusts_blobs = !options->verify};
     bool is_program, edits = edit_experiments_are_wanted(&options->experiments) || options->pictures.after.count ||
-                             options->pictures.each.at.count || options->texel.wanted;
+                             options->pictures.each.at.count || options->texel.wanted ||
+                             options->profile.wish.first_frame;
     enum lap_status status;
 
     memset(r, 0, sizeof *r);
@@ -219,7 +236,14 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     if (status == LAP_OK && options->measure)
         status = replay_measure_create(r);
     if (status == LAP_OK)
-        status = replay_parallel_create(r, options->validation ? 1 : replay_parallel_threads(r, options->threads));
+        status = replay_parallel_create(r, options->validation || options->profile.wish.first_frame
+                                               ? 1
+                                               : replay_parallel_threads(r, options->threads));
+    if (status == LAP_OK && options->profile.wish.first_frame) {
+        const struct stamps_wish *wish = &r->options.profile.stamps->wish;
+        r->call_times = replay_call_times_create(wish->first_frame, wish->last_frame);
+        status = r->call_times ? LAP_OK : lap_no_memory("the time of calls");
+    }
     if (status == LAP_OK)
         status = find_commands(r);
     return status == LAP_OK ? replay_check_create(r) : status;
@@ -244,6 +268,7 @@ bool replay_close(struct replay *r)
     replay_tables_finish(r);
     replay_analysis_finish(r);
     replay_measure_destroy(r);
+    replay_call_times_destroy(&r->call_times);
     replay_format_destroy(r);
     free(r->summary.invalid);
     free(r->summary.gpu_json);

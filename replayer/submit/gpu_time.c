@@ -51,8 +51,7 @@ void replay_gpu_times_destroy(struct replay_gpu_times **times)
 
 /* ---- queues ---- */
 
-/* 0: the family has no timestamps. */
-static uint32_t valid_bits(const struct replay_device *dev, uint32_t family)
+uint32_t replay_timestamp_bits(const struct replay_device *dev, uint32_t family)
 {
     uint32_t count = 0, bits = 0;
     VkQueueFamilyProperties *families;
@@ -77,7 +76,7 @@ static void prepare(struct queue *queue)
 
     if (!known || !(known->flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)))
         return;
-    bits = valid_bits(dev, known->family);
+    bits = replay_timestamp_bits(dev, known->family);
     info.queueFamilyIndex = known->family;
     if (bits == 0 || dev->vk.CreateCommandPool(dev->live, &info, NULL, &queue->pool) != VK_SUCCESS) {
         queue->pool = VK_NULL_HANDLE;

@@ -11,6 +11,9 @@
 
 struct replay_gpu_times;
 
+/* Of the replay device's family; 0: it has no timestamps. */
+uint32_t replay_timestamp_bits(const struct replay_device *dev, uint32_t family);
+
 /* Reports the time of a submit in a frame; later, in any order of frames. */
 typedef void (*replay_gpu_time_fn)(void *user, uint64_t frame, double ms);
 

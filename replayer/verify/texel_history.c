@@ -12,6 +12,7 @@
 #include "gen_ids.h"
 #include "inspector/edit/texel_history.h"
 #include "replayer/format/format.h"
+#include "replayer/verify/json_line.h"
 #include "replayer/verify/read_buffer.h"
 #include "replayer/verify/read_image.h"
 #include "vulkan/texel/texel_values.h"
@@ -251,22 +252,6 @@ static cJSON *color_json(const struct print *p, uint64_t at)
     return color_at(p, at, &value) ? value_json(&value) : cJSON_CreateNull();
 }
 
-static void add_handle(cJSON *object, const char *name, uint32_t type, uint64_t index)
-{
-    char text[80];
-
-    snprintf(text, sizeof text, "%s:%" PRIu64, gen_handle_names[type], index);
-    (void)(index ? cJSON_AddStringToObject(object, name, text) : cJSON_AddNullToObject(object, name));
-}
-
-static void add_text(cJSON *object, const char *name, const char *text)
-{
-    char *valid = text ? lap_utf8(text, strlen(text)) : NULL;
-
-    (void)(valid ? cJSON_AddStringToObject(object, name, valid) : cJSON_AddNullToObject(object, name));
-    free(valid);
-}
-
 static void add_beside(const struct print *p, cJSON *object, const char *name, const struct texel_change *change,
                        VkImageAspectFlags aspect)
 {
@@ -278,7 +263,7 @@ static void add_beside(const struct print *p, cJSON *object, const char *name, c
         return;
     }
     beside = cJSON_AddObjectToObject(object, name);
-    add_handle(beside, "image", GEN_HANDLE_VkImage, change->image);
+    replay_json_handle(beside, "image", GEN_HANDLE_VkImage, change->image);
     (void)(value_at(p, change->format, aspect, change->before, &before)
                ? cJSON_AddNumberToObject(beside, "before", before.values[0])
                : cJSON_AddNullToObject(beside, "before"));
@@ -294,7 +279,7 @@ static cJSON *head_json(const struct replay *r, const struct print *p)
 
     for (unsigned i = 0; i < p->format->count && i < 4; i++)
         components[i] = p->format->components[component_of(p->format, i)].channel;
-    add_handle(object, "image", GEN_HANDLE_VkImage, w->image);
+    replay_json_handle(object, "image", GEN_HANDLE_VkImage, w->image);
     (void)cJSON_AddNumberToObject(object, "x", w->x);
     (void)cJSON_AddNumberToObject(object, "y", w->y);
     (void)cJSON_AddNumberToObject(object, "level", w->level);
@@ -309,7 +294,7 @@ static cJSON *head_json(const struct replay *r, const struct print *p)
     (void)cJSON_AddStringToObject(object, "components", components);
     (void)cJSON_AddBoolToObject(object, "presented", h->presented);
     (void)cJSON_AddNumberToObject(object, "frame", (double)w->at.numbers[0]);
-    add_text(object, "gpu", r->summary.gpu);
+    replay_json_text(object, "gpu", r->summary.gpu);
     return head;
 }
 
@@ -326,9 +311,9 @@ static cJSON *row_json(const struct print *p, const struct texel_row *row)
         (void)cJSON_AddStringToObject(object, "load", loads[row->load < 2 ? row->load : 2]);
     else
         (void)cJSON_AddNullToObject(object, "load");
-    add_handle(object, "pipeline", GEN_HANDLE_VkPipeline, row->pipeline);
-    add_text(object, "label", row->label);
-    add_handle(object, "from", row->from_type, row->from);
+    replay_json_handle(object, "pipeline", GEN_HANDLE_VkPipeline, row->pipeline);
+    replay_json_text(object, "label", row->label);
+    replay_json_handle(object, "from", row->from_type, row->from);
     (void)cJSON_AddBoolToObject(object, "changed", is_changed(p, row));
     (void)cJSON_AddItemToObject(object, "before", color_json(p, row->value.before));
     (void)cJSON_AddItemToObject(object, "after", color_json(p, row->value.after));
@@ -355,27 +340,15 @@ static cJSON *end_json(const struct print *p)
     return line;
 }
 
-/* Takes the object. */
-static enum lap_status put_line(cJSON *object)
-{
-    char *text = object ? cJSON_PrintUnformatted(object) : NULL;
-
-    if (text)
-        puts(text);
-    cJSON_free(text);
-    cJSON_Delete(object);
-    return text ? LAP_OK : lap_no_memory("JSON");
-}
-
 static enum lap_status print_json(const struct replay *r, const struct print *p)
 {
     const struct texel_history *h = p->history;
-    enum lap_status status = put_line(head_json(r, p));
+    enum lap_status status = replay_json_line(head_json(r, p));
 
     for (size_t i = 0; i < h->row_count && status == LAP_OK; i++)
         if (r->options.texel.all || is_changed(p, &h->rows[i]))
-            status = put_line(row_json(p, &h->rows[i]));
-    return status == LAP_OK ? put_line(end_json(p)) : status;
+            status = replay_json_line(row_json(p, &h->rows[i]));
+    return status == LAP_OK ? replay_json_line(end_json(p)) : status;
 }
 
 enum lap_status replay_print_texel_history(struct replay *r)
