@@ -56,11 +56,18 @@ static enum lap_status see_device(struct queue_flags *f, VkPhysicalDevice gpu, c
 
 static enum lap_status see_queue(struct queue_flags *f, VkDevice device, uint32_t family, const VkQueue *queue)
 {
-    struct families *families = lap_map_get(&f->devices, gen_u64_VkDevice(device));
+    const struct families *families = lap_map_get(&f->devices, gen_u64_VkDevice(device));
+    struct queue_flags_queue *known;
 
-    return families && queue && family < families->count
-               ? lap_map_put(&f->queues, gen_u64_VkQueue(*queue), &families->flags[family], NULL)
-               : LAP_OK;
+    if (!queue)
+        return LAP_OK;
+    known = lap_arena_zalloc(&f->arena, 1, sizeof *known, _Alignof(struct queue_flags_queue));
+    if (!known)
+        return lap_no_memory("the kinds of queues");
+    known->device = gen_u64_VkDevice(device);
+    if (families && family < families->count)
+        known->flags = families->flags[family];
+    return lap_map_put(&f->queues, gen_u64_VkQueue(*queue), known, NULL);
 }
 
 enum lap_status queue_flags_see(struct queue_flags *f, const struct trace_call *call)
@@ -98,9 +105,9 @@ enum lap_status queue_flags_see(struct queue_flags *f, const struct trace_call *
     }
 }
 
-VkQueueFlags queue_flags_of(const struct queue_flags *f, uint64_t queue)
+struct queue_flags_queue queue_flags_of(const struct queue_flags *f, uint64_t queue)
 {
-    const VkQueueFlags *flags = lap_map_get(&f->queues, queue);
+    const struct queue_flags_queue *known = lap_map_get(&f->queues, queue);
 
-    return flags ? *flags : 0;
+    return known ? *known : (struct queue_flags_queue){.flags = 0};
 }

@@ -14,9 +14,14 @@
 #include "base/status.h"
 #include "inspector/analysis/trace_pass.h"
 
+struct queue_flags_queue {
+    VkQueueFlags flags; /* 0: the trace does not say */
+    uint64_t device;
+};
+
 struct queue_flags {
     struct lap_map gpus, devices; /* the families of each, by number */
-    struct lap_map queues;        /* VkQueueFlags, by number */
+    struct lap_map queues;        /* struct queue_flags_queue, by number */
     struct lap_arena arena;
 };
 
@@ -30,7 +35,7 @@ void queue_flags_finish(struct queue_flags *flags); /* also of a zeroed one */
 /* A visited call; any other one changes nothing. LAP_ERROR_MEMORY. */
 enum lap_status queue_flags_see(struct queue_flags *flags, const struct trace_call *call) LAP_MUST_CHECK;
 
-/* 0: the trace does not say. */
-VkQueueFlags queue_flags_of(const struct queue_flags *flags, uint64_t queue);
+/* All zero: the queue was not seen. */
+struct queue_flags_queue queue_flags_of(const struct queue_flags *flags, uint64_t queue);
 
 #endif

@@ -50,7 +50,8 @@ struct planner {
     struct lap_map statistics_pools; /* of the program */
     struct lap_arena arena;          /* for decoding */
     uint64_t queue;                  /* of the submit */
-    uint64_t last_ticket;            /* of the last submit or present in the frames */
+    uint64_t device;                 /* of all command buffers; 0: none yet */
+    uint64_t destroyed;              /* the packet that destroys it; 0: none does */
     uint64_t frames;                 /* the last one that was seen */
     /* The command buffer. */
     struct position primary;
@@ -210,14 +211,14 @@ static void leave_out_primary(struct planner *p)
 
 static enum lap_status begin_primary(struct planner *p, const struct bound_visit *visit)
 {
-    const VkQueueFlags flags = queue_flags_of(&p->queue_flags, p->queue);
+    const struct queue_flags_queue queue = queue_flags_of(&p->queue_flags, p->queue);
     char text[POSITION_TEXT_BYTES];
     struct stamp_span *span;
     enum lap_status status;
 
     p->primary = position_up_to(&visit->position, POSITION_BUFFER);
     p->is_left_out = false;
-    p->counts = !flags || flags & VK_QUEUE_GRAPHICS_BIT;
+    p->counts = !queue.flags || queue.flags & VK_QUEUE_GRAPHICS_BIT;
     p->first_span = p->out->count;
     p->first_stop = p->plan.stop_count;
     p->first_timestamp = p->plan.timestamps;
@@ -226,7 +227,13 @@ static enum lap_status begin_primary(struct planner *p, const struct bound_visit
     p->last = STAMP_NONE;
     p->in_pass = false;
     p->frames = visit->position.numbers[0];
-    if (flags && !(flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT))) {
+    p->device = p->device ? p->device : queue.device;
+    if (queue.device != p->device) {
+        leave_out_primary(p);
+        return leave_out(p, "%s: its device is another one than that of the first command buffer",
+                         position_text(&p->primary, text));
+    }
+    if (queue.flags && !(queue.flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT))) {
         leave_out_primary(p);
         return leave_out(p, "%s: its queue has neither graphics nor compute, so it can't reset timestamps",
                          position_text(&p->primary, text));
@@ -497,16 +504,19 @@ static enum lap_status see_command(void *user, const struct bound_visit *visit)
 static enum lap_status see_call(void *user, const struct trace_call *call)
 {
     struct planner *p = user;
-    const uint64_t frame = call->packet->frame + 1;
     enum lap_status status;
 
     switch (call->command) {
     case GEN_vkQueueSubmit:
     case GEN_vkQueueSubmit2:
         p->queue = position_submit_queue(call);
-        break;
-    case GEN_vkQueuePresentKHR:
-        break;
+        return LAP_OK;
+    case GEN_vkDestroyDevice: {
+        const struct gen_args_vkDestroyDevice *a = call->args;
+        if (p->device && gen_u64_VkDevice(a->device) == p->device)
+            p->destroyed = call->packet->ticket;
+        return LAP_OK;
+    }
     case GEN_vkCreateQueryPool: {
         const struct gen_args_vkCreateQueryPool *a = call->args;
         return a->pCreateInfo && a->pQueryPool && a->pCreateInfo->queryType == VK_QUERY_TYPE_PIPELINE_STATISTICS
@@ -517,15 +527,12 @@ static enum lap_status see_call(void *user, const struct trace_call *call)
         status = queue_flags_see(&p->queue_flags, call);
         return status == LAP_OK ? image_infos_see(&p->images, call) : status;
     }
-    if (frame >= p->out->wish.first_frame && frame <= p->out->wish.last_frame)
-        p->last_ticket = call->packet->ticket;
-    return LAP_OK;
 }
 
 static enum lap_status walk(struct planner *p)
 {
     static const uint16_t calls[] = {IMAGE_INFOS_COMMANDS, QUEUE_FLAGS_COMMANDS, GEN_vkCreateQueryPool,
-                                     GEN_vkQueueSubmit,    GEN_vkQueueSubmit2,   GEN_vkQueuePresentKHR,
+                                     GEN_vkQueueSubmit,    GEN_vkQueueSubmit2,   GEN_vkDestroyDevice,
                                      GEN_COMMAND_NONE};
     const struct stamps_wish *wish = &p->out->wish;
     const struct bound_walk_options options = {
@@ -579,10 +586,12 @@ enum lap_status edit_stamps(const struct lap_reader *trace, const struct stamps_
     lap_map_init(&p.statistics_pools);
     status = walk(&p);
     p.plan.in_place = true;
-    p.plan.last_ticket = p.last_ticket;
+    p.plan.last_frame = wish->last_frame == UINT64_MAX ? 0 : wish->last_frame;
     p.plan.statistics = (1u << STAMP_STATISTICS) - 1;
     if (status == LAP_OK)
         status = edit_weave(trace, &p.plan, edits, &woven);
+    if (status == LAP_OK && p.destroyed)
+        lap_edits_end_at(edits, p.destroyed - 1);
     out->wish.last_frame = p.frames;
     out->timestamps = woven.timestamps;
     out->statistics = woven.statistics;

@@ -241,7 +241,7 @@ static enum lap_status read_trace(struct weave *w)
     enum lap_status status = recordings_init(&w->recordings, w->trace);
 
     if (status == LAP_OK)
-        status = trace_pass_run(w->trace, w->plan->ends || w->plan->last_ticket ? last->numbers[0] : 0, &visitor, 1);
+        status = trace_pass_run(w->trace, w->plan->ends ? last->numbers[0] : w->plan->last_frame, &visitor, 1);
     for (size_t i = 0; i < w->primary_count && status == LAP_OK; i++)
         if (!w->primaries[i].ticket)
             status = lap_fail(LAP_ERROR_ARGUMENT, "there is no command buffer %s",
@@ -976,8 +976,8 @@ static enum lap_status add_edits(struct weave *w)
     if (status == LAP_OK)
         status = put_submits(w);
     w->result->ticket = w->primaries[w->primary_count - 1].ticket;
-    if (status == LAP_OK && (w->plan->ends || w->plan->last_ticket))
-        lap_edits_end_at(w->edits, w->plan->ends ? w->result->ticket : w->plan->last_ticket);
+    if (status == LAP_OK && w->plan->ends)
+        lap_edits_end_at(w->edits, w->result->ticket);
     return status;
 }
 

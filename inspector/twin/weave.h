@@ -66,7 +66,7 @@ struct weave_plan {
     uint64_t bytes; /* of the buffer; 0: there are no copies */
     bool ends;      /* the trace ends with the submit of the last stop, and nothing behind its command buffer runs */
     bool in_place;  /* command buffers that run once are recorded differently themselves, instead of a twin */
-    uint64_t last_ticket; /* the trace ends with this packet, in the frame of the last stop; 0: it does not */
+    uint64_t last_frame; /* the replay ends there; 0: with the trace */
     /* Pools of queries, which nothing destroys. Command buffers reset their own queries: for queues with graphics or
      * compute. */
     uint32_t timestamps, queries;

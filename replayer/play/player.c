@@ -187,6 +187,8 @@ static enum lap_status edit(struct replay *r, const struct lap_reader_options *o
     status = edit_experiments_apply(&work, options);
     r->reader = work.reader;
     r->edits = work.edits;
+    if (status == LAP_OK && work.timed->first_frame && work.timed->last_frame != UINT64_MAX)
+        r->options.last_frame = work.timed->last_frame;
     return status;
 }
 
