@@ -374,7 +374,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 def all_cases(context: Context) -> list[Case]:
     from e2e import (address, after, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, descriptor_buffers, dist, dmabuf, draws, each, experiments, export, farm, find, finish, gfxr, golden, imports, in_flight, incoherent, installed,
-                     keys, loader, matrix, mcp, memory, needs, order, outcomes, page, parts, parts_in_flight, pictures, pixel, planner, present, program, process, queues, rates, rays, reports, runs, sandbox, server, shaders, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
+                     keys, loader, matrix, mcp, memory, needs, order, outcomes, page, parts, parts_in_flight, pictures, pixel, planner, present, program, process, queues, rates, rays, reports, runs, sandbox, server, shaders, stamps, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, waiting, words)
     # The longest come first, so that no processor waits for them in the end.
     result = [Case(f"torture/{name}", run) for name, run in torture.cases().items()]
@@ -392,6 +392,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"draws/{name}", run) for name, run in draws.cases(context).items()]
     result += [Case(f"states/{name}", run) for name, run in states.cases(context).items()]
     result += [Case(f"trees/{name}", run) for name, run in trees.cases(context).items()]
+    result += [Case(f"stamps/{name}", run) for name, run in stamps.cases(context).items()]
     result += [Case(f"state/{name}", run) for name, run in state.cases(context).items()]
     result += [Case(f"contents/{name}", run) for name, run in contents.cases(context).items()]
     result += [Case(f"program/{name}", run) for name, run in program.cases(context).items()]
