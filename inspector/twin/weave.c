@@ -10,10 +10,10 @@
 #include "gen_ids.h"
 #include "gen_renamed.h"
 #include "inspector/position/held.h"
+#include "inspector/twin/pass_pieces.h"
 #include "inspector/twin/recordings.h"
 #include "inspector/twin/twins.h"
 #include "vulkan/pass.h"
-#include "vulkan/pass_layouts.h"
 
 #define PRIMARY_NUMBERS 3u /* frame, submit, command buffer */
 
@@ -22,8 +22,6 @@ struct bytes {
     size_t count, capacity;
     uint32_t commands;
 };
-
-enum piece { PIECE_FIRST, PIECE_MIDDLE, PIECE_LAST, PIECES };
 
 /* A render pass that is split. */
 struct pass {
@@ -264,50 +262,6 @@ static enum lap_status put_packet(struct weave *w, uint64_t ticket, uint32_t com
     return status == LAP_OK ? twins_add_packet(&w->twins, ticket, LAP_EDIT_BEHIND, command) : status;
 }
 
-static void change_operations(VkAttachmentLoadOp *load, VkAttachmentStoreOp *store, bool loads)
-{
-    *store = VK_ATTACHMENT_STORE_OP_STORE;
-    if (loads)
-        *load = VK_ATTACHMENT_LOAD_OP_LOAD;
-}
-
-/* Between pieces attachments stay in the layouts of the subpass: a transition into these would follow dependencies of
- * the program, which do not know of a load there. */
-static void change_layouts(VkImageLayout *initial, VkImageLayout *final, VkImageLayout inside, enum piece piece)
-{
-    if (piece != PIECE_FIRST)
-        *initial = inside;
-    if (piece != PIECE_LAST)
-        *final = inside;
-}
-
-/* The decoder's memory, so we may change it. */
-static void change_pass(const VkRenderPassCreateInfo *info, enum piece piece)
-{
-    for (uint32_t i = 0; info->pAttachments && i < info->attachmentCount; i++) {
-        VkAttachmentDescription *at = (VkAttachmentDescription *)(uintptr_t)&info->pAttachments[i];
-        change_operations(&at->loadOp, &at->storeOp, piece != PIECE_FIRST);
-        change_operations(&at->stencilLoadOp, &at->stencilStoreOp, piece != PIECE_FIRST);
-        change_layouts(&at->initialLayout, &at->finalLayout, lap_pass_layouts_inside(info, i).layout, piece);
-    }
-}
-
-static void change_pass2(const VkRenderPassCreateInfo2 *info, enum piece piece)
-{
-    for (uint32_t i = 0; info->pAttachments && i < info->attachmentCount; i++) {
-        const struct lap_pass_layouts inside = lap_pass_layouts_inside2(info, i);
-        VkAttachmentDescription2 *at = (VkAttachmentDescription2 *)(uintptr_t)&info->pAttachments[i];
-        change_operations(&at->loadOp, &at->storeOp, piece != PIECE_FIRST);
-        change_operations(&at->stencilLoadOp, &at->stencilStoreOp, piece != PIECE_FIRST);
-        change_layouts(&at->initialLayout, &at->finalLayout, inside.layout, piece);
-        for (const VkBaseInStructure *c = at->pNext; c; c = c->pNext)
-            if (c->sType == VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT) {
-                VkAttachmentDescriptionStencilLayout *stencil = (void *)(uintptr_t)c;
-                change_layouts(&stencil->stencilInitialLayout, &stencil->stencilFinalLayout, inside.stencil, piece);
-            }
-    }
-}
-
 static enum lap_status put_pass(struct weave *w, struct pass *pass, enum piece piece)
 {
     VkRenderPass handle = gen_VkRenderPass(++w->last_pass);
@@ -319,11 +273,11 @@ static enum lap_status put_pass(struct weave *w, struct pass *pass, enum piece p
     pass->twins[piece] = w->last_pass;
     if (w->twins.packet.command == GEN_vkCreateRenderPass) {
         struct gen_args_vkCreateRenderPass *create = args;
-        change_pass(create->pCreateInfo, piece);
+        pass_piece(create->pCreateInfo, piece);
         create->pRenderPass = &handle;
     } else {
         struct gen_args_vkCreateRenderPass2 *create = args;
-        change_pass2(create->pCreateInfo, piece);
+        pass_piece2(create->pCreateInfo, piece);
         create->pRenderPass = &handle;
     }
     return put_packet(w, pass->ticket, w->twins.packet.command, args);
@@ -621,22 +575,6 @@ static enum lap_status begin_pass(struct weave *w, uint32_t command, void *args)
     return status == LAP_OK ? encode_kept(w, &w->resume_last, command, args) : status;
 }
 
-static void change_attachment(const VkRenderingAttachmentInfo *info, bool loads)
-{
-    VkRenderingAttachmentInfo *at = (VkRenderingAttachmentInfo *)(uintptr_t)info;
-
-    if (at)
-        change_operations(&at->loadOp, &at->storeOp, loads);
-}
-
-static void change_rendering(const VkRenderingInfo *info, bool loads)
-{
-    for (uint32_t i = 0; info->pColorAttachments && i < info->colorAttachmentCount; i++)
-        change_attachment(&info->pColorAttachments[i], loads);
-    change_attachment(info->pDepthAttachment, loads);
-    change_attachment(info->pStencilAttachment, loads);
-}
-
 /* Rendering that resumes does so in its first piece, and suspends in its last one. */
 static enum lap_status begin_rendering(struct weave *w, uint32_t command, void *args)
 {
@@ -653,9 +591,9 @@ static enum lap_status begin_rendering(struct weave *w, uint32_t command, void *
         return lap_fail(LAP_ERROR_UNSUPPORTED, "its render pass ends with a resolve by shaders, so it can't be split");
 #endif
     info->flags = flags & ~(VkRenderingFlags)VK_RENDERING_SUSPENDING_BIT;
-    change_rendering(info, false);
+    rendering_piece(info, false);
     status = put(w, command, args);
-    change_rendering(info, true);
+    rendering_piece(info, true);
     info->flags &= ~(VkRenderingFlags)VK_RENDERING_RESUMING_BIT;
     if (status == LAP_OK)
         status = encode_kept(w, &w->resume, command, args);
