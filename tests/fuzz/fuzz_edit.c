@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Edits that draw a trace differently, give its shaders other code, or keep a texel behind its commands: an error with
- * a sentence, or a trace that can be read to where it could be read before, or to where they end it. */
+/* Edits that draw a trace differently, give its shaders other code, keep a texel behind its commands, or write
+ * timestamps: an error with a sentence, or a trace that can be read to where it could be read before, or to where they
+ * end it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "inspector/edit/fixed_state.h"
 #include "inspector/edit/replace_shader.h"
+#include "inspector/edit/stamps.h"
 #include "inspector/edit/texel_history.h"
 #include "tests/fuzz/fuzz.h"
 #include "trace/format/hash.h"
@@ -53,12 +55,25 @@ static enum lap_status keep_texel(const struct lap_reader *trace, struct lap_edi
     return status;
 }
 
+static enum lap_status time_frames(const struct lap_reader *trace, struct lap_edits *edits)
+{
+    struct stamps stamps = {.count = 0};
+    const struct stamps_wish wish = {.first_frame = 1, .last_frame = UINT64_MAX, .draws = true, .statistics = true};
+    enum lap_status status = edit_stamps(trace, &wish, edits, &stamps);
+
+    FUZZ_CHECK(status != LAP_OK || stamps.count);
+    for (size_t i = 0; i < stamps.count && status == LAP_OK; i++)
+        FUZZ_CHECK(stamps.spans[i].from < stamps.timestamp_count && stamps.spans[i].to < stamps.timestamp_count);
+    stamps_finish(&stamps);
+    return status;
+}
+
 static enum lap_status edit(const struct lap_reader *trace, unsigned how, struct lap_edits *edits)
 {
     struct fixed_state_result state;
     struct shader_code_result code;
 
-    switch (how % 5) {
+    switch (how % 6) {
     case 0:
         return edit_wireframe(trace, edits, &state);
     case 1:
@@ -67,8 +82,10 @@ static enum lap_status edit(const struct lap_reader *trace, unsigned how, struct
         return edit_null_fragment(trace, edits, &code);
     case 3:
         return replace(trace, edits);
-    default:
+    case 4:
         return keep_texel(trace, edits);
+    default:
+        return time_frames(trace, edits);
     }
 }
 
@@ -94,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         } else {
             FUZZ_CHECK(lap_edits_seal(edits) == LAP_OK);
             FUZZ_CHECK(lap_reader_open_edited(trace, NULL, edits, &edited) == LAP_OK);
-            FUZZ_CHECK(read_all(edited) == read_all(trace) || bytes % 5 == 4);
+            FUZZ_CHECK(read_all(edited) == read_all(trace) || bytes % 6 >= 4);
             lap_reader_close(&edited);
         }
     }
