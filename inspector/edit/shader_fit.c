@@ -188,7 +188,7 @@ static uint64_t descriptor_kind(const struct spirv *s, uint32_t id, const uint32
         t = spirv_instruction(s, type = t[2]);
     if (variable[3] == SPIRV_STORAGE_UNIFORM_CONSTANT)
         return sum_of(s, type, 0);
-    return variable[3] == SPIRV_STORAGE_STORAGE_BUFFER || (type && s->ids[type].is_buffer_block) ? 1 : 2;
+    return variable[3] == SPIRV_STORAGE_STORAGE_BUFFER || (t && s->ids[type].is_buffer_block) ? 1 : 2;
 }
 
 static void add_descriptors(struct slots *slots, const struct spirv *s, bool only_used)

@@ -2,6 +2,7 @@
 /* Shaders are put together word by word: only what the search looks at is there. */
 #include <stdlib.h>
 
+#include "inspector/edit/shader_fit.h"
 #include "tests/unit/spirv_code.h"
 #include "tests/unit/unit.h"
 #include "vulkan/shader/spirv.h"
@@ -207,6 +208,24 @@ UNIT_TEST(damaged_code_is_survived)
             free(copy);
         }
     CHECK(known > 0);
+}
+
+UNIT_TEST(a_descriptor_is_an_array_of_a_type_that_no_id_can_be)
+{
+    enum { ARRAY = 1, POINTERS, ARRAYS, FAR = 0x10000000 };
+    struct lap_arena arena;
+    struct spirv module;
+
+    begin_code(0x00010000, BOUND);
+    put(71, ARRAYS, 34, 0, -1);
+    put(71, ARRAYS, 33, 0, -1);
+    put(29, ARRAY, FAR, FAR, -1);
+    put(32, POINTERS, 2, ARRAY, -1);
+    put(59, POINTERS, ARRAYS, 2, -1);
+    lap_arena_init(&arena, 0);
+    CHECK_EQ_INT(spirv_read(&module, &arena, code, (size_t)count * sizeof *code), LAP_OK);
+    CHECK_EQ_INT(shader_fit(&module, &module, &arena), LAP_OK);
+    lap_arena_finish(&arena);
 }
 
 UNIT_MAIN();
