@@ -96,6 +96,7 @@ def a_missing_file_is_exit_status_3(context: Context) -> None:
     one_sentence(context.run([context.program("lapilli"), "find", "no-such.lapilli", "text"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "pixel", "no-such.lapilli", "--at", "1", "0,0"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "assert", "no-such.lapilli", "frames == 0"], expect=3).err)
+    one_sentence(context.run([context.program("lapilli"), "profile", "no-such.lapilli"], expect=3).err)
 
 
 @case
@@ -110,6 +111,7 @@ def a_file_that_is_no_trace_is_exit_status_3(context: Context) -> None:
             one_sentence(context.run([context.program("lapilli"), "find", name, "text"], expect=3).err)
             one_sentence(context.run([context.program("lapilli"), "pixel", name, "--at", "1", "0,0"], expect=3).err)
             one_sentence(context.run([context.program("lapilli"), "assert", name, "frames == 0", "different == 0"], expect=3).err)
+            one_sentence(context.run([context.program("lapilli"), "profile", name], expect=3).err)
 
 
 @case
@@ -145,12 +147,14 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["replay", "--pixel", "1,2", "f"], ["replay", "--pixel-at", "1", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--pictures", "g", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--skip", "1.1.1.1", "f"],
                     ["farm"], ["farm", "fly"], ["farm", "run", "--results", "g"], ["farm", "status", "--results", "g"],
                     ["assert"], ["assert", "f"], ["assert", "f", "frames"], ["assert", "--junit", "", "f", "frames == 1"], ["assert", "--sandbox=open", "f", "frames == 1"],
+                    ["profile"], ["profile", "--frames", "0", "f"], ["profile", "--frames", "3-", "f"], ["profile", "--loops", "0", "f"], ["profile", "--sort", "x", "f"], ["profile", "--progress", "2", "f"],
+                    ["profile", "--progress", "999", "f"], ["profile", "f", "g"],
                     ["no-such-verb"]):
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
                     ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["image", "--help"], ["pixel", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"],
-                    ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"], ["run", "--help"], ["import", "--help"], ["assert", "--help"], ["farm", "--help"]):
+                    ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"], ["run", "--help"], ["import", "--help"], ["assert", "--help"], ["profile", "--help"], ["farm", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     version = json.loads(context.run([context.program("lapilli"), "--version", "--json"]).out)
@@ -582,6 +586,7 @@ def output_that_can_not_be_written_is_exit_status_1(context: Context) -> None:
                         ["lapilli-shaders", "out.lapilli"], ["lapilli-shaders", "--json", "out.lapilli"],
                         ["lapilli-state", "--at", "1", "out.lapilli"], ["lapilli-state", "--at", "1", "--json", "out.lapilli"], ["lapilli-uses", "out.lapilli", "VkDevice:1"],
                         ["lapilli-assert", "out.lapilli", "frames > 0", "calls > 1"], ["lapilli-assert", "--json", "out.lapilli", "frames > 0"],
+                        ["lapilli-profile", "--loops", "1", "out.lapilli"], ["lapilli-profile", "--loops", "1", "--json", "out.lapilli"],
                         ["lapilli-uses", "--unused", "out.lapilli"], ["lapilli-repair", "--json", "out.lapilli"],
                         ["lapilli-compress", "-o", "small", "out.lapilli"], ["lapilli-trim", "--frames", "1", "--no-gpu", "-o", "part", "out.lapilli"],
                         ["lapilli-compile", "-o", "made", "out.lapilli"], ["lapilli-compile", "--json", "-o", "made", "out.lapilli"], ["lapilli-disasm", "out.lapvm"],
