@@ -215,6 +215,12 @@ def a_comparison_says_what_has_changed_and_nothing_else(context: Context) -> Non
     check((one["position"], one["other_position"]) == ("1.1.1.5", "1.1.1.5") and one["b"]["median"] > 5 * one["a"]["median"], f"{one}")
     differences = [abs(change["b"]["median"] - change["a"]["median"]) for change in parts]
     check(differences == sorted(differences, reverse=True), f"{differences}")
+    # Where other programs may slow down whole replays, less is said.
+    for loops, by, found in ((3, 2, False), (3, 10, True), (5, 2, True)):
+        for name, ns in (("c", times), ("d", {key: ns * by for key, ns in times.items()})):
+            trace_of(context, name, [whole([frame(i, ns) for i in (1, 2)], device_type="cpu") for _ in range(loops)])
+        said = json.loads(profile(context, "c", "--compare", "d", "--json", "--loops", str(loops)).out)["compare"]
+        check((said["frame"]["verdict"] == "changed") == found, f"{loops} loops on a CPU, {by} times slower: {said['frame']}")
     # A file says the same as the trace did, and two loops say nothing.
     text = profile(context, "b", "--compare", "a.json").out.split("compared with a.json\n")[1]
     check(re.search(r'^  "scene" .* changed  1\.1\.1\.1$', text, re.M) is not None and f"parts: {len(changed)} changed" in text, text)

@@ -10,7 +10,8 @@
 #define FEWEST_LOOPS  3u
 #define GRAIN_MS      0.001 /* added to times, so that those near 0 are equal */
 #define LEAST_CHANGE  1.05  /* as a ratio */
-#define LEAST_SEEN    1.1   /* a difference that would be seen, with the noise, for "same" */
+#define MANY_LOOPS    8u
+#define LEAST_SEEN    1.1 /* a difference that would be seen, with the noise, for "same" */
 #define LEAST_SEEN_MS 0.002
 #define COMMON_NOISE  0.75 /* so many parts of all have less noise */
 #define MOST_ITEMS    10000000
@@ -31,6 +32,7 @@ enum lap_status profile_items_of(struct profile_items *items, struct lap_arena *
         return lap_no_memory(NULL);
     items->frame = profile->gpu;
     items->count = profile->part_count;
+    items->on_cpu = profile_is_on_cpu(profile->raws[0].device_type);
     for (size_t i = 0; i < items->count; i++) {
         const struct profile_part *part = &profile->parts[i];
         bool between = part->kind == PROFILE_BETWEEN;
@@ -100,6 +102,7 @@ enum lap_status profile_items_parse(struct profile_items *items, struct lap_aren
     enum lap_status status = LAP_OK;
 
     items->count = 0;
+    items->on_cpu = profile_is_on_cpu(cJSON_GetStringValue(member(all, "device_type")));
     if (!cJSON_IsNumber(member(all, "profile")) || !cJSON_IsArray(parts) || count > MOST_ITEMS ||
         !get_time(member(member(all, "frame"), "gpu_ms"), &items->frame))
         status = no_profile();
@@ -132,17 +135,25 @@ static double noise_of(const struct profile_change *change)
     return a > b ? a : b;
 }
 
-static enum profile_verdict judge(const struct profile_change *change, double common_noise)
+/* The smallest ratio of a change. On a CPU all of a replay may have the speed of a half or a third, if it shares a core
+ * with others; with few loops that may happen to all of one side. */
+static double least_change(size_t loops, bool on_cpu)
+{
+    return !on_cpu || loops >= MANY_LOOPS ? LEAST_CHANGE : loops < PROFILE_MANY_LOOPS ? 3 : 1.5;
+}
+
+static enum profile_verdict judge(const struct profile_change *change, double common_noise, bool on_cpu)
 {
     bool rises = change->b->gpu.median > change->a->gpu.median;
     const struct profile_time *slow = rises ? &change->b->gpu : &change->a->gpu;
     const struct profile_time *fast = rises ? &change->a->gpu : &change->b->gpu;
     double noise = noise_of(change), difference = ratio(slow->median, fast->median);
+    size_t loops = slow->loops < fast->loops ? slow->loops : fast->loops;
 
     if (noise < common_noise)
         noise = common_noise;
-    if (slow->loops >= FEWEST_LOOPS && fast->loops >= FEWEST_LOOPS && slow->fastest > fast->slowest &&
-        slow->p10 > fast->p90 && difference > noise * noise && difference > LEAST_CHANGE)
+    if (loops >= FEWEST_LOOPS && slow->fastest > fast->slowest && slow->p10 > fast->p90 && difference > noise * noise &&
+        difference > least_change(loops, on_cpu))
         return PROFILE_CHANGED;
     return difference * noise <= LEAST_SEEN ||
                    slow->median - fast->median + slow->spread + fast->spread <= LEAST_SEEN_MS
@@ -218,6 +229,7 @@ enum lap_status profile_compare(struct profile_comparison *comparison, struct la
     struct profile_names names = {.slots = NULL};
     bool *matched = lap_arena_zalloc(arena, sides[1].count + 1, sizeof *matched, 8);
     double noise = 1;
+    bool on_cpu = sides[0].on_cpu || sides[1].on_cpu;
     enum lap_status status;
 
     comparison->count = 0;
@@ -233,10 +245,10 @@ enum lap_status profile_compare(struct profile_comparison *comparison, struct la
         status = find_common_noise(comparison, &noise);
     if (status != LAP_OK)
         return status;
-    comparison->frame.verdict = judge(&comparison->frame, noise);
+    comparison->frame.verdict = judge(&comparison->frame, noise, on_cpu);
     for (size_t i = 0; i < comparison->count; i++)
         if (comparison->changes[i].a && comparison->changes[i].b)
-            comparison->changes[i].verdict = judge(&comparison->changes[i], noise);
+            comparison->changes[i].verdict = judge(&comparison->changes[i], noise, on_cpu);
     qsort(comparison->changes, comparison->count, sizeof *comparison->changes, largest_first);
     return LAP_OK;
 }

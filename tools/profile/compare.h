@@ -21,6 +21,7 @@ struct profile_items {
     struct profile_item *items;
     size_t count;
     struct profile_time frame;
+    bool on_cpu; /* the driver computes there */
 };
 
 struct profile_change {

@@ -536,7 +536,7 @@ void profile_print_notes(const struct profile_printer *printer, const char *prog
 {
     const struct profile *profile = printer->profile;
     const struct profile_raw *raw = &profile->raws[0];
-    bool is_cpu = strcmp(raw->device_type, "cpu") == 0;
+    bool is_cpu = profile_is_on_cpu(raw->device_type);
 
     if (is_cpu)
         put_note(

@@ -28,6 +28,11 @@ const char *profile_kind_name(enum profile_kind kind)
     return kinds[kind];
 }
 
+bool profile_is_on_cpu(const char *device_type)
+{
+    return device_type && strcmp(device_type, "cpu") == 0;
+}
+
 const char *profile_text(struct lap_arena *arena, const char *text)
 {
     char *clean = text ? lap_utf8(text, strlen(text)) : NULL, *kept = NULL;

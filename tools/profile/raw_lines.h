@@ -79,6 +79,9 @@ void profile_raw_finish(struct profile_raw *raw);
 /* As raw lines and JSON name it; never NULL. */
 const char *profile_kind_name(enum profile_kind kind);
 
+/* Of a device_type. */
+bool profile_is_on_cpu(const char *device_type);
+
 /* A copy that is UTF-8; NULL for NULL, or without memory. */
 const char *profile_text(struct lap_arena *arena, const char *text);
 
