@@ -31,7 +31,7 @@ const char *lap_route_type_name(enum lap_route_type type)
 
 bool lap_route_has_progress(const struct lap_route *route)
 {
-    return route->kind != LAP_ROUTE_READS && (route->files || route->request[0]);
+    return route->kind != LAP_ROUTE_READS && (route->files || route->request[0] || route->has_progress);
 }
 
 bool lap_route_answers(const struct lap_route *route, int code)

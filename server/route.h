@@ -70,6 +70,7 @@ struct lap_route {
     /* A replay that waits in front of the frame of its first value (lapilli-replay --wait) can be asked it: the fixed words of such a request.
      * [0] NULL: it can't. */
     const char *request[3];
+    bool has_progress; /* it plays without files and requests, and reports its progress, too */
     struct lap_parameter parameters[LAP_ROUTE_VALUES];
 };
 

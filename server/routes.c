@@ -285,6 +285,20 @@ const struct lap_route lap_routes[] = {
                     FLAG(all, "also commands that do not change it"),
                     {.name = "xy", .form = LAP_FORM_TEXEL, .needed = true, .asked = "--pixel",
                      .about = "the texel: x and y, like 400,300; 0,0 is at the top left"}}},
+    {.name = "profile",
+     .pattern = "profile",
+     .about = "how long frames, passes, labels and commands take on the GPU, by several replays",
+     .use = "Where the time goes: frames=50-59. 'frame' is the whole, 'parts' what is in it, with 'share' from 0 to 1; "
+            "'parent' is an index of 'parts'. Times are in milliseconds; those that differ by less than 'spread' do not "
+            "differ. draws=true times single draws, too: take few frames then. 'device_type' cpu: a software driver, whose "
+            "times say little of a GPU.",
+     .kind = LAP_ROUTE_PLAYS,
+     .words = {"profile", "--json", "--quiet"},
+     .has_progress = true,
+     .parameters = {ROWS(frames, "these, like 50-59; all without it"),
+                    {.name = "loops", .form = LAP_FORM_NUMBER, .option = "--loops",
+                     .about = "so many replays; 3 without it. More of them have less noise"},
+                    FLAG(draws, "also single draws, and labels in render passes")}},
     {.name = "screenshots",
      .pattern = "screenshots",
      .about = "presented images of frames, by one replay",

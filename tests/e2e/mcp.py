@@ -69,8 +69,10 @@ def tools_answer_what_verbs_print(context: Context) -> None:
     answers = talk(context, [{"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-03-26"}}, {"method": "notifications/initialized"}, {"id": 1, "method": "tools/list"},
                              call(2, "captures"), *(call(3, "framebuffer_picture", at=draw, **wish) for wish in ({}, {"file": "depth"}, {"file": "depth.png"})),
                              *(call(4, "each_picture", at=begin, **wish) for wish in ({}, {"file": f"{draw}-depth"})),
-                             *(call(10 + i, name, **arguments) for i, (name, arguments, _) in enumerate(expected))], "--wait-limit", "60")
-    check([a["id"] for a in answers] == [0, 1, 2, 3, 3, 3, 4, 4, *range(10, 10 + len(expected))], f"{[a['id'] for a in answers]}")
+                             *(call(10 + i, name, **arguments) for i, (name, arguments, _) in enumerate(expected)), call(5, "profile", frames="1-1", loops=1)], "--wait-limit", "60")
+    check([a["id"] for a in answers] == [0, 1, 2, 3, 3, 3, 4, 4, *range(10, 10 + len(expected)), 5], f"{[a['id'] for a in answers]}")
+    times = json.loads(texts(answers.pop())[0])
+    check(times["frame"]["gpu_ms"]["median"] > 0 and "pass" in {part["kind"] for part in times["parts"]}, f"{times}")
     check(answers[0]["result"]["protocolVersion"] == "2025-03-26" and "tools" in answers[0]["result"]["capabilities"], f"{answers[0]}")
     tools = {tool["name"]: tool["inputSchema"] for tool in answers[1]["result"]["tools"]}
     check({name for name, *_ in expected} < set(tools) and tools["memory"]["required"] == ["at", "object"] and tools["objects"]["properties"]["count"]["type"] == "boolean", f"{tools}")

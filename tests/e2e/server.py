@@ -243,7 +243,7 @@ def answers(program: Program) -> Callable[[Context], None]:
         with Server(context, "out.lapilli") as server:
             [capture] = server.captures()
             links = server.ask(capture).json["links"]
-            check(set(links) == {question.route for question in asked} | {"screenshots", "screenshot"}, f"the server has routes {sorted(links)}")
+            check(set(links) == {question.route for question in asked} | {"screenshots", "screenshot", "profile"}, f"the server has routes {sorted(links)}")
             picture = next(question.path for question in asked if question.route == "framebuffer")
             told = list(server.events(f"{capture}/{picture}"))
             progress = [data for name, data in told if name == "progress"]
@@ -253,6 +253,11 @@ def answers(program: Program) -> Callable[[Context], None]:
             if "screenshot" in {question.route for question in asked}:
                 check(server.ask(f"{capture}/screenshots?frames=2-3").json == {"frames": [2, 3]}, "a film has other frames")
             check(bool(server.ask("/v1/devices").json["gpus"]), "there is no GPU")
+            told = list(server.events(f"{capture}/profile?frames=1-1&loops=2"))
+            check(told[-1] == ("done", {"status": 200}) and told[-2] == ("progress", {"done": 2000, "all": 2000}), f"{told}")
+            times = server.ask(f"{capture}/profile?frames=1-1&loops=2").json
+            check((times["loops"], [entry["frame"] for entry in times["each_frame"]]) == (2, [1]), f"{times}")
+            check(server.ask(f"{capture}/profile?frames=9999-10000").status in (400, 404), "times of frames that are not there")
     return run
 
 
