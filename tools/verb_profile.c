@@ -38,6 +38,11 @@ static const char help[] =
     "  --sort HOW          order: as executed (default); or time: of a parent the most expensive one first\n"
     "  --all               also commands with less than 0.5 % of the frame, which otherwise share a line\n"
     "  --statistics        count vertices, primitives and invocations of shaders, by one more replay\n"
+    "  --wireframe         draw the edges of triangles; these four as in lapilli replay, of FILE alone\n"
+    "  --null-fragment     fragment shaders do nothing but write one colour\n"
+    "  --tiny-viewport     viewports and scissors are one pixel\n"
+    "  --replace-shader HASH=FILE\n"
+    "                      SPIR-V or GLSL for the shader with this hash\n"
     "  --compare OTHER     compare with another trace, or with a file of -o\n"
     "  -o, --output FILE.json\n"
     "                      write all of it as JSON\n"
@@ -95,6 +100,16 @@ static int check(struct options *options, char frames[48])
     return -1;
 }
 
+static enum lap_status take_shader(const struct lap_argument *row, const char *value)
+{
+    struct profile_replays *replays = row->out;
+
+    if (replays->shader_count == PROFILE_SHADERS)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--%s is there more than %u times", row->name, PROFILE_SHADERS);
+    replays->shaders[replays->shader_count++] = value;
+    return LAP_OK;
+}
+
 static int parse(int argc, char **argv, struct options *options, char frames[48])
 {
     struct profile_replays *replays = &options->replays;
@@ -105,6 +120,10 @@ static int parse(int argc, char **argv, struct options *options, char frames[48]
                                         LAP_CHOICE("sort", &options->sort, "order", "time"),
                                         LAP_FLAG("all", &options->all),
                                         LAP_FLAG("statistics", &replays->statistics),
+                                        LAP_FLAG("wireframe", &replays->wireframe),
+                                        LAP_FLAG("null-fragment", &replays->null_fragment),
+                                        LAP_FLAG("tiny-viewport", &replays->tiny_viewport),
+                                        LAP_VALUE("replace-shader", replays, take_shader),
                                         LAP_VALUE("compare", &options->compare, lap_take_some_text),
                                         LAP_OUTPUT(&options->output),
                                         LAP_VALUE("trace", &options->chrome, lap_take_some_text),

@@ -291,6 +291,11 @@ def real_replays(context: Context) -> None:
     positions = {part["position"] for entry in said["each_frame"] for part in entry["parts"]}
     check([entry["frame"] for entry in said["each_frame"]] == [2, 3, 4, 5] and positions and all(re.search(rf"^ *{re.escape(position)}  ", tree, re.M) for position in positions), f"{positions}\n{tree}")
     check(not [change for change in said["compare"]["parts"] if change["verdict"] not in ("same", "noisy")], f"{said['compare']}")
+    fragments = []
+    for experiment in ([], ["--tiny-viewport"]):
+        said = json.loads(context.run([context.program("lapilli"), "profile", "out.lapilli", "--frames", "2", "--loops", "1", "--json", "--statistics", *experiment]).out)
+        fragments.append(sum(part["statistics"]["FRAGMENT_SHADER_INVOCATIONS"] for part in said["parts"] if "statistics" in part))
+    check(0 < fragments[1] < fragments[0], f"{fragments}")
 
 
 def cases() -> dict:

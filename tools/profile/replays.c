@@ -24,6 +24,7 @@
 #define MOST_ERRORS ((size_t)1 << 20) /* what is more is dropped */
 #define MOST_LINE   ((size_t)4096)    /* of progress */
 #define STEPS       1000u             /* of a replay, in lines of progress */
+#define MOST_WORDS  (24u + 3 + 2 * PROFILE_SHADERS)
 
 enum { OUTPUT, ERRORS, PROGRESS, PIPES };
 
@@ -49,7 +50,24 @@ struct run {
 
 /* ---- the process ---- */
 
-static void make_words(const struct run *run, const char *trace, char number[12], const char *words[24])
+static size_t add_experiments(const struct profile_replays *replays, const char **words)
+{
+    size_t count = 0;
+
+    if (replays->wireframe)
+        words[count++] = "--wireframe";
+    if (replays->null_fragment)
+        words[count++] = "--null-fragment";
+    if (replays->tiny_viewport)
+        words[count++] = "--tiny-viewport";
+    for (size_t i = 0; i < replays->shader_count; i++) {
+        words[count++] = "--replace-shader";
+        words[count++] = replays->shaders[i];
+    }
+    return count;
+}
+
+static void make_words(const struct run *run, const char *trace, char number[12], const char *words[MOST_WORDS])
 {
     const struct profile_replays *replays = run->replays;
     const char *const all[][2] = {{"--profile", replays->frames},
@@ -72,6 +90,8 @@ static void make_words(const struct run *run, const char *trace, char number[12]
         words[count++] = "--profile-draws";
     if (run->counts)
         words[count++] = "--profile-statistics";
+    if (trace == replays->traces[0])
+        count += add_experiments(replays, words + count);
     words[count++] = "--";
     words[count++] = trace;
     words[count] = NULL;
@@ -81,7 +101,7 @@ static void make_words(const struct run *run, const char *trace, char number[12]
 static void become(const struct run *run, const char *path, const char *trace, const int ends[PIPES], pid_t parent)
 {
     int none = open("/dev/null", O_RDONLY | O_CLOEXEC), progress = fcntl(ends[PROGRESS], F_DUPFD, 3);
-    const char *words[24];
+    const char *words[MOST_WORDS];
     char number[12];
 
     snprintf(number, sizeof number, "%d", progress); /* without FD_CLOEXEC */

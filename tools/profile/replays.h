@@ -11,6 +11,7 @@
 
 #define PROFILE_SIDES      2u
 #define PROFILE_MOST_LOOPS 100u
+#define PROFILE_SHADERS    16u
 #define PROFILE_OUTPUTS    (PROFILE_MOST_LOOPS + 1) /* of a side */
 
 struct profile_replays {
@@ -19,6 +20,10 @@ struct profile_replays {
     const char *frames;                /* of --profile */
     size_t loops;
     bool draws, statistics, quiet;
+    /* Experiments with the first trace, as in lapilli replay. */
+    bool wireframe, null_fragment, tiny_viewport;
+    const char *shaders[PROFILE_SHADERS]; /* HASH=FILE */
+    size_t shader_count;
     const char *gpu, *wait_limit, *sandbox; /* as in lapilli replay; NULL: not given */
     int progress_fd;                        /* lines of JSON about all of them; 0: none */
     int ended_by;                           /* a signal that came meanwhile; 0: none */
