@@ -30,8 +30,8 @@ MODULES = {
     "base": ". file process",
     "vulkan": "texel shader",
     "trace": "format crash send read write recover receive",
-    "tools": "common show record program assert profile",
-    "inspector": "analysis position state memory twin edit slice program",
+    "tools": "common show record program assert profile report",
+    "inspector": "analysis position state memory report twin edit slice program",
     "layer": "core image memory shader command submit part entry",
     "replayer": "core analysis device sync memory sparse address format descriptor ray_tracing resource acceleration video command submit verify present vm play",
 }

@@ -139,6 +139,14 @@ const struct lap_route lap_routes[] = {
      .type = LAP_TYPE_LINES,
      .words = {"uses", "--json", "--unused"},
      .parameters = {TYPE}},
+    {.name = "report",
+     .pattern = "report",
+     .about = "what is wrong or wasteful, and what each frame and the memory have",
+     .use = "To know where to look: 'rules' are counted, with the first findings of each and their positions; 'unknown' "
+            "says what a rule can't know. Binds of what is bound are no fault of programs whose calls another API "
+            "makes. frames=1-10 for some.",
+     .words = {"report", "--json"},
+     .parameters = {ROWS(frames, "only these, like 3 or 3-5")}},
     {.name = "difference",
      .pattern = "diff/{from}/{to}",
      .about = "what was made, ended and changed between two positions",

@@ -123,27 +123,6 @@ static enum lap_status run_pass(struct pass *pass, struct lap_reader *reader)
     return pass->uses && pass->positions && pass->lives ? LAP_OK : LAP_ERROR_MEMORY;
 }
 
-/* ---- extensions and features in use ---- */
-
-static bool any_of(const uint16_t *numbers, const bool *seen)
-{
-    for (; *numbers; numbers++)
-        if (seen[*numbers])
-            return true;
-    return false;
-}
-
-/* An extension without commands and chained structures leaves no record of its use, so it counts as used once
- * enabled. */
-static bool is_used(const struct feature_use *uses, unsigned number)
-{
-    const struct gen_extension_info *extension = &gen_extensions[number];
-    bool unmarked = !extension->commands[0] && !extension->structs[0];
-
-    return uses->enabled_extensions[number] &&
-           (unmarked || any_of(extension->commands, uses->commands) || any_of(extension->structs, uses->structs));
-}
-
 /* ---- JSON ---- */
 
 /* False: out of memory. Takes `item`, which may be NULL, in any case. */
@@ -201,7 +180,7 @@ static bool put_uses(cJSON *object, const struct pass *pass)
     bool good = features != NULL;
 
     for (unsigned i = 0; i < GEN_EXTENSION_COUNT; i++)
-        if (is_used(pass->uses, i))
+        if (feature_use_has(pass->uses, i))
             good &= append(extensions, cJSON_CreateString(gen_extensions[i].name));
     for (unsigned i = 0; i < GEN_FEATURE_COUNT; i++)
         if (pass->uses->enabled_features[i])

@@ -550,3 +550,20 @@ const struct feature_use *feature_use_found(const void *part)
 {
     return &((const struct feature_use_part *)part)->found;
 }
+
+static bool any_of(const uint16_t *numbers, const bool *seen)
+{
+    for (; *numbers; numbers++)
+        if (seen[*numbers])
+            return true;
+    return false;
+}
+
+bool feature_use_has(const struct feature_use *use, unsigned number)
+{
+    const struct gen_extension_info *extension = &gen_extensions[number];
+    bool unmarked = !extension->commands[0] && !extension->structs[0];
+
+    return use->enabled_extensions[number] &&
+           (unmarked || any_of(extension->commands, use->commands) || any_of(extension->structs, use->structs));
+}

@@ -40,6 +40,10 @@ const struct feature_use *feature_use_found(const void *part);
 /* Visits one decoded command. */
 void feature_use_look(void *part, uint32_t command, const void *args, uint64_t frame, uint64_t ticket);
 
+/* Whether an extension is enabled, and a replayed call is one of its commands or has one of its structures. One without
+ * commands and chained structures leaves no record of its use, so it counts as used once enabled. */
+bool feature_use_has(const struct feature_use *use, unsigned extension);
+
 /* The index into gen_features; GEN_FEATURE_COUNT: no feature. */
 uint16_t feature_number(const char *name);
 /* The index into gen_extensions; GEN_EXTENSION_COUNT: unknown to this build. */

@@ -89,8 +89,20 @@ static enum lap_status see_command(struct walk *w, unsigned depth, const struct 
                                    const void *args)
 {
     struct bound *bound = &w->bounds[depth];
+    const enum position_work work = position_contents_work(w->contents, command);
+    const uint8_t *end = w->blocks[depth].block.dec.p;
     enum lap_status status = LAP_OK;
 
+    w->now.command = command;
+    w->now.work = work;
+    w->now.args = args;
+    w->now.bound = bound;
+    w->now.encoded = at->dec.p;
+    w->now.encoded_bytes = (size_t)(end - at->dec.p);
+    if (w->options->before && is_inside(w) && is_asked(w) && !is_over(w, false))
+        status = w->options->before(w->user, &w->now);
+    if (status != LAP_OK)
+        return status;
     /* What it executes finds what was bound in front of it. */
     if (command == GEN_vkCmdExecuteCommands && is_asked(w) && depth + 1 < POSITION_MOST_PLACES)
         status = walk_executed(w, depth, args);
@@ -98,12 +110,8 @@ static enum lap_status see_command(struct walk *w, unsigned depth, const struct 
         status = bound_see(bound, at, command, args);
     if (status != LAP_OK || !is_inside(w) || !is_asked(w) || is_over(w, true))
         return status;
-    w->now.work = position_contents_work(w->contents, command);
     if (w->options->work_only && (w->now.work == POSITION_STATE || w->now.work == POSITION_PASS))
         return LAP_OK;
-    w->now.command = command;
-    w->now.args = args;
-    w->now.bound = bound;
     return w->visit(w->user, &w->now);
 }
 

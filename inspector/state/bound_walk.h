@@ -23,6 +23,8 @@ struct bound_visit { /* valid during the visit */
     uint32_t command; /* enum gen_command */
     enum position_work work;
     const void *args;
+    const uint8_t *encoded; /* the command as it is in the block, with its number */
+    size_t encoded_bytes;
     const struct bound *bound;             /* with the effects of the command itself */
     const struct descriptors *descriptors; /* at the submit; NULL: not wanted */
 };
@@ -34,8 +36,10 @@ struct bound_walk_options {
     const struct position *at;        /* only what is in there; not of a packet. NULL: all */
     uint64_t first_frame, last_frame; /* from 1 */
     bool work_only;                   /* only commands with work are visited */
-    bool descriptors;                 /* of sets are followed, too */
-    bool labels; /* also those that are open in front of a command buffer, for which all before it are decoded */
+    /* Visits each command, too, in front of its effects: `bound` is what it finds. NULL: not. */
+    bound_visit_fn before;
+    bool descriptors; /* of sets are followed, too */
+    bool labels;      /* also those that are open in front of a command buffer, for which all before it are decoded */
     const struct position *until; /* visits nothing behind it; not of a packet. NULL: all */
     uint64_t last_ticket;         /* later packets are not seen; 0: all are */
     /* Visits calls, too, in front of the commands of a submit, also information packets. NULL: not. */

@@ -76,6 +76,9 @@ struct image_layouts {
     struct lap_map images, views, framebuffers, passes, queues, swapchains;
     struct lap_map slicers; /* devices whose barriers count slices of volumes as layers: VK_KHR_maintenance9 */
     struct submit_steps steps;
+    bool is_direct;               /* steps are applied at once, as commands are seen */
+    uint64_t step_queue;          /* of these */
+    struct lap_arena step_arena;  /* of their views; until the next beginning of a render pass */
     const struct views *attached; /* in the block that is visited: since its last beginning of a render pass */
     const struct pass *pass;
     uint32_t subpass;
@@ -94,6 +97,7 @@ struct image_layouts *image_layouts_create(void)
     if (!l)
         return NULL;
     lap_arena_init(&l->arena, ARENA_BYTES);
+    lap_arena_init(&l->step_arena, 0);
     struct lap_map *const maps[] = {&l->images, &l->views,      &l->framebuffers, &l->passes,
                                     &l->queues, &l->swapchains, &l->slicers};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
@@ -118,6 +122,7 @@ void image_layouts_destroy(struct image_layouts *l)
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         lap_map_finish(maps[i]);
     submit_steps_finish(&l->steps);
+    lap_arena_finish(&l->step_arena);
     lap_arena_finish(&l->arena);
     free(l);
 }
@@ -226,9 +231,9 @@ static enum lap_status see_view(struct image_layouts *l, const struct gen_args_v
     return status;
 }
 
-static struct views *new_views(struct image_layouts *l, uint32_t count, const VkImageView *views)
+static struct views *new_views(struct lap_arena *arena, uint32_t count, const VkImageView *views)
 {
-    struct views *copy = lap_arena_zalloc(&l->arena, 1, sizeof *copy + count * sizeof copy->at[0], 8);
+    struct views *copy = lap_arena_zalloc(arena, 1, sizeof *copy + count * sizeof copy->at[0], 8);
 
     for (uint32_t i = 0; copy && i < count; i++)
         copy->at[i] = gen_u64_VkImageView(views[i]);
@@ -244,7 +249,7 @@ static enum lap_status see_framebuffer(struct image_layouts *l, const struct gen
 
     if (!info || !info->pAttachments || !a->pFramebuffer || !*a->pFramebuffer)
         return LAP_OK;
-    views = new_views(l, info->attachmentCount, info->pAttachments);
+    views = new_views(&l->arena, info->attachmentCount, info->pAttachments);
     return views ? lap_map_put(&l->framebuffers, gen_u64_VkFramebuffer(*a->pFramebuffer), views, NULL)
                  : lap_no_memory(NULL);
 }
@@ -398,10 +403,16 @@ static enum lap_status see_queue(struct image_layouts *l, const VkQueue *queue, 
 
 /* ---- steps ---- */
 
+static void apply_now(struct image_layouts *l, const struct step *step);
+
 static enum lap_status add_step(struct image_layouts *l, const struct trace_call *call, const struct step *step)
 {
-    struct step *copy = lap_arena_alloc(&l->arena, sizeof *copy, 8);
+    struct step *copy = l->is_direct ? NULL : lap_arena_alloc(&l->arena, sizeof *copy, 8);
 
+    if (l->is_direct) {
+        apply_now(l, step);
+        return LAP_OK;
+    }
     if (!copy)
         return lap_no_memory(NULL);
     *copy = *step;
@@ -470,8 +481,10 @@ static enum lap_status begin_pass(struct image_layouts *l, const struct trace_ca
     l->pass = info ? lap_map_get(&l->passes, gen_u64_VkRenderPass(info->renderPass)) : NULL;
     l->attached = l->pass ? lap_map_get(&l->framebuffers, gen_u64_VkFramebuffer(info->framebuffer)) : NULL;
     l->subpass = 0;
+    lap_arena_reset(&l->step_arena);
     if (l->pass && imageless && imageless->pAttachments && imageless->attachmentCount) {
-        struct views *views = new_views(l, imageless->attachmentCount, imageless->pAttachments);
+        struct lap_arena *arena = l->is_direct ? &l->step_arena : &l->arena;
+        struct views *views = new_views(arena, imageless->attachmentCount, imageless->pAttachments);
         if (!views)
             return lap_no_memory(NULL);
         l->attached = views;
@@ -644,6 +657,14 @@ static bool apply(void *user, const void *what, struct submit_where *where)
     return true;
 }
 
+static void apply_now(struct image_layouts *l, const struct step *step)
+{
+    struct applying applying = {.layouts = l, .queue = l->step_queue};
+
+    applying.family = image_layouts_family(l, applying.queue);
+    (void)apply(&applying, step, NULL);
+}
+
 static void submit(struct image_layouts *l, const struct trace_call *call)
 {
     struct applying applying = {.layouts = l, .queue = position_submit_queue(call)};
@@ -722,6 +743,26 @@ static enum lap_status visit(void *state, const struct trace_call *call)
     }
 }
 
+enum lap_status image_layouts_see_call(struct image_layouts *l, const struct trace_call *call)
+{
+    l->is_direct = true;
+    if (call->command == GEN_lapilliBlock || call->command == GEN_vkQueueSubmit || call->command == GEN_vkQueueSubmit2)
+        return LAP_OK;
+    return visit(l, call);
+}
+
+enum lap_status image_layouts_see_command(struct image_layouts *l, uint64_t queue, bool is_secondary, uint32_t command,
+                                          const void *args)
+{
+    const struct trace_call call = {.command = command, .args = args};
+
+    l->step_queue = queue;
+    /* Render passes go on over the secondary command buffers in them. */
+    if ((is_secondary && command == GEN_vkBeginCommandBuffer) || command == GEN_vkCmdExecuteCommands)
+        return LAP_OK;
+    return visit_in_block(l, &call);
+}
+
 void image_layouts_visitor(struct image_layouts *layouts, uint64_t last_ticket, struct trace_visitor *out)
 {
     static const uint16_t commands[] = {GEN_vkCreateDevice,
@@ -787,6 +828,55 @@ struct image_subresource image_layout_of(const struct image_layout *image, VkIma
                                          uint32_t layer)
 {
     return image->subresources[number_of(image, aspect, level, layer)];
+}
+
+/* The layout of one aspect where it is one of depth and stencil together. */
+static VkImageLayout layout_of_aspect(VkImageLayout layout, VkImageAspectFlags aspect)
+{
+    const bool stencil = aspect == VK_IMAGE_ASPECT_STENCIL_BIT;
+    const VkImageLayout written =
+        stencil ? VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL : VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL;
+    const VkImageLayout read =
+        stencil ? VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL : VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL;
+
+    if (!stencil && aspect != VK_IMAGE_ASPECT_DEPTH_BIT)
+        return layout;
+    switch (layout) {
+    case VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL:
+    case VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL:
+        return written;
+    case VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL:
+    case VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL:
+        return read;
+    case VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL:
+        return stencil ? written : read;
+    case VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL:
+        return stencil ? read : written;
+    default:
+        return layout;
+    }
+}
+
+bool image_layout_differs(const struct image_layout *image, const VkImageSubresourceRange *range, VkImageLayout layout,
+                          VkImageLayout *out_found, VkImageAspectFlags *out_aspect)
+{
+    const bool is_one = image->layers == 1;
+    const uint32_t base = is_one ? 0 : range->baseArrayLayer;
+    const uint32_t levels = end_of(range->baseMipLevel, range->levelCount, image->info.mipLevels);
+    const uint32_t layers = end_of(base, range->layerCount, image->layers);
+
+    for (VkImageAspectFlags left = lap_texels_parts_in(image->aspects, range->aspectMask); left; left &= left - 1)
+        for (uint32_t layer = base; layer < layers; layer++)
+            for (uint32_t level = range->baseMipLevel; level < levels; level++) {
+                const VkImageAspectFlags aspect = left & -left;
+                const struct image_subresource one = image_layout_of(image, aspect, level, layer);
+                if (one.between || layout_of_aspect(one.layout, aspect) == layout_of_aspect(layout, aspect))
+                    continue;
+                *out_found = one.layout;
+                *out_aspect = aspect;
+                return true;
+            }
+    return false;
 }
 
 VkImageLayout image_layout_of_all(const struct image_layout *image, uint32_t level, uint32_t layer)

@@ -41,6 +41,12 @@ void image_layouts_visitor(struct image_layouts *layouts, uint64_t last_ticket, 
 /* Of the submit that `end` is in, only the commands up to `end` are applied. NULL: all. `end` outlives the pass. */
 void image_layouts_end_in(struct image_layouts *layouts, const struct position_found *end);
 
+/* Without a visitor, for a walk through the commands that submits run (bound_walk.h): calls, but submits, and each
+ * command with its queue. is_secondary: it is in a secondary command buffer. */
+enum lap_status image_layouts_see_call(struct image_layouts *layouts, const struct trace_call *call) LAP_MUST_CHECK;
+enum lap_status image_layouts_see_command(struct image_layouts *layouts, uint64_t queue, bool is_secondary,
+                                          uint32_t command, const void *args) LAP_MUST_CHECK;
+
 /* NULL: no step was applied yet, or not followed. By its index in the trace. */
 const struct image_layout *image_layouts_find(const struct image_layouts *layouts, uint64_t image);
 /* Also where no step was applied. NULL: not followed; *out_obstacle says why. */
@@ -54,6 +60,10 @@ uint32_t image_layouts_family(const struct image_layouts *layouts, uint64_t queu
 /* aspect: one bit of image->aspects; level and layer exist. */
 struct image_subresource image_layout_of(const struct image_layout *image, VkImageAspectFlags aspect, uint32_t level,
                                          uint32_t layer);
+/* Whether a subresource of the range, which may be of a view, is in another layout than this one: the first one that
+ * is. Layouts that mean the same for an aspect are equal. What is between two queue families is left out. */
+bool image_layout_differs(const struct image_layout *image, const VkImageSubresourceRange *range, VkImageLayout layout,
+                          VkImageLayout *out_found, VkImageAspectFlags *out_aspect);
 /* The layout that all aspects of a level of a layer are in; VK_IMAGE_LAYOUT_UNDEFINED: in several, or none. */
 VkImageLayout image_layout_of_all(const struct image_layout *image, uint32_t level, uint32_t layer);
 

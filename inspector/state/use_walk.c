@@ -432,7 +432,9 @@ static enum lap_status see_call(void *user, const struct trace_call *call)
         status = walk_names(&naming);
     if (status == LAP_OK && w->made_count)
         status = tell_made(w);
-    return status == LAP_OK ? see_effects(w, call, is_asked) : status;
+    if (status == LAP_OK)
+        status = see_effects(w, call, is_asked);
+    return status == LAP_OK && options->call ? options->call(w->visitor->user, call) : status;
 }
 
 /* ---- descriptors ---- */
@@ -762,7 +764,13 @@ static enum lap_status see_command(void *user, const struct bound_visit *visit)
         status = tell_bound_to(w, visit, naming.use);
     if (status == LAP_OK && visit->command == GEN_vkCmdClearAttachments)
         status = tell_cleared(w, visit, naming.use);
-    return status;
+    return status == LAP_OK && w->options->behind ? w->options->behind(w->visitor->user, visit) : status;
+}
+
+static enum lap_status see_before(void *user, const struct bound_visit *visit)
+{
+    const struct walker *w = user;
+    return w->options->before(w->visitor->user, visit);
 }
 
 /* ---- the whole ---- */
@@ -800,6 +808,7 @@ enum lap_status use_walk(const struct lap_reader *trace, const struct use_walk_o
                                       .first_frame = options->first_frame,
                                       .last_frame = options->last_frame,
                                       .descriptors = true,
+                                      .before = options->before ? see_before : NULL,
                                       .visit_call = see_call,
                                       .progress = show_progress};
     struct walker *w = calloc(1, sizeof *w);

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "inspector/position/position.h"
 #include "inspector/state/attachments.h"
+#include "inspector/state/bound_walk.h"
 #include "inspector/state/reached.h"
 #include "trace/read/reader.h"
 
@@ -80,6 +81,10 @@ struct use_walk_options {
     uint64_t first_frame, last_frame; /* from 1 */
     bool bindings;                    /* also the commands that bind what others find bound */
     bool once;                        /* a binding is visited only for the first of the commands that find it */
+    /* With the visitor's user; NULL: not. Each call, each command in front of its effects on what is bound, and each
+     * command behind them, after its uses. `descriptors` of the visits are there. */
+    trace_visit_fn call;
+    bound_visit_fn before, behind;
 };
 
 enum lap_status use_walk(const struct lap_reader *trace, const struct use_walk_options *options,

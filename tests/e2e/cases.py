@@ -374,7 +374,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 def all_cases(context: Context) -> list[Case]:
     from e2e import (address, after, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, descriptor_buffers, dist, dmabuf, draws, each, experiments, export, farm, find, finish, gfxr, golden, imports, in_flight, incoherent, installed,
-                     keys, loader, matrix, mcp, memory, needs, order, outcomes, page, parts, parts_in_flight, pictures, pixel, planner, present, profile, program, process, queues, rates, rays, reports, runs, sandbox, server, shaders, stamps, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
+                     keys, loader, matrix, mcp, memory, needs, order, outcomes, page, parts, parts_in_flight, pictures, pixel, planner, present, profile, program, process, queues, rates, rays, report, reports, runs, sandbox, server, shaders, stamps, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, waiting, words)
     # The longest come first, so that no processor waits for them in the end.
     result = [Case(f"torture/{name}", run) for name, run in torture.cases().items()]
@@ -418,6 +418,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"imports/{name}", run) for name, run in imports.cases().items()]
     result += [Case(f"assert/{name}", run) for name, run in asserts.cases().items()]
     result += [Case(f"profile/{name}", run) for name, run in profile.cases().items()]
+    result += [Case(f"report/{name}", run) for name, run in report.cases().items()]
     result += [Case(f"gfxr/{name}", run) for name, run in gfxr.cases().items()]
     result += [Case(f"dmabuf/{name}", run) for name, run in dmabuf.cases().items()]
     result += [Case(f"address/{name}", run) for name, run in address.cases().items()]

@@ -90,7 +90,7 @@ def an_output_that_can_not_be_made_is_reported_once(context: Context) -> None:
 
 @case
 def a_missing_file_is_exit_status_3(context: Context) -> None:
-    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["shaders"], ["state", "--at", "1"], ["uses", "--unused"], ["image", "--after", "1.1.1.1", "-o", "shot"], ["repair"],
+    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["shaders"], ["state", "--at", "1"], ["uses", "--unused"], ["report"], ["image", "--after", "1.1.1.1", "-o", "shot"], ["repair"],
                     ["compile", "-o", "new"], ["export", "-o", "new"], ["asm", "-o", "new"], ["disasm"], ["run"], ["import", "-o", "new"]):
         one_sentence(context.run([context.program("lapilli"), *command, "no-such.lapilli"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "find", "no-such.lapilli", "text"], expect=3).err)
@@ -103,7 +103,7 @@ def a_missing_file_is_exit_status_3(context: Context) -> None:
 def a_file_that_is_no_trace_is_exit_status_3(context: Context) -> None:
     (context.folder / "a.lapilli").write_bytes(os.urandom(5000))
     (context.folder / "b.lapilli").write_bytes(b"")
-    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["shaders"], ["state", "--at", "1"], ["uses", "--unused"], ["image", "--after", "1.1.1.1", "-o", "shot"],
+    for command in (["replay"], ["check"], ["info"], ["print"], ["tree"], ["draws"], ["shaders"], ["state", "--at", "1"], ["uses", "--unused"], ["report"], ["image", "--after", "1.1.1.1", "-o", "shot"],
                     ["trim", "--draw", "1.1.1.1", "-o", "new"], ["compress", "-o", "new"], ["repair"],
                     ["compile", "-o", "new"], ["export", "-o", "new"], ["asm", "-o", "new"], ["disasm"], ["import", "-o", "new"]):
         for name in ("a.lapilli", "b.lapilli", "."):
@@ -146,6 +146,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["pixel", "--at", "1", "f", "1,2", "3"], ["pixel", "--at", "1", "--target", "VkBuffer:1", "f", "1,2"], ["pixel", "--at", "1", "--target", "VkImage:1,", "f", "1,2"], ["pixel", "--at", "1", "--aspect", "x", "f", "1,2"],
                     ["replay", "--pixel", "1,2", "f"], ["replay", "--pixel-at", "1", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--pictures", "g", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--skip", "1.1.1.1", "f"],
                     ["farm"], ["farm", "fly"], ["farm", "run", "--results", "g"], ["farm", "status", "--results", "g"],
+                    ["report"], ["report", "--frames", "0", "f"], ["report", "--server", "http://x/#/1", "f"], ["report", "--html", "g", "--server", "x", "f"], ["report", "--gpu", "0", "f"], ["report", "--profile", "no-such.json", "f"], ["report", "--validate", "--sandbox=open", "f"],
                     ["assert"], ["assert", "f"], ["assert", "f", "frames"], ["assert", "--junit", "", "f", "frames == 1"], ["assert", "--sandbox=open", "f", "frames == 1"],
                     ["profile"], ["profile", "--frames", "0", "f"], ["profile", "--frames", "3-", "f"], ["profile", "--loops", "0", "f"], ["profile", "--sort", "x", "f"], ["profile", "--progress", "2", "f"],
                     ["profile", "--progress", "999", "f"], ["profile", "f", "g"],
@@ -153,7 +154,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
-                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["image", "--help"], ["pixel", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"],
+                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["report", "--help"], ["image", "--help"], ["pixel", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"],
                     ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"], ["run", "--help"], ["import", "--help"], ["assert", "--help"], ["profile", "--help"], ["farm", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
@@ -587,7 +588,7 @@ def output_that_can_not_be_written_is_exit_status_1(context: Context) -> None:
                         ["lapilli-state", "--at", "1", "out.lapilli"], ["lapilli-state", "--at", "1", "--json", "out.lapilli"], ["lapilli-uses", "out.lapilli", "VkDevice:1"],
                         ["lapilli-assert", "out.lapilli", "frames > 0", "calls > 1"], ["lapilli-assert", "--json", "out.lapilli", "frames > 0"],
                         ["lapilli-profile", "--loops", "1", "out.lapilli"], ["lapilli-profile", "--loops", "1", "--json", "out.lapilli"],
-                        ["lapilli-uses", "--unused", "out.lapilli"], ["lapilli-repair", "--json", "out.lapilli"],
+                        ["lapilli-uses", "--unused", "out.lapilli"], ["lapilli-report", "out.lapilli"], ["lapilli-report", "--json", "out.lapilli"], ["lapilli-repair", "--json", "out.lapilli"],
                         ["lapilli-compress", "-o", "small", "out.lapilli"], ["lapilli-trim", "--frames", "1", "--no-gpu", "-o", "part", "out.lapilli"],
                         ["lapilli-compile", "-o", "made", "out.lapilli"], ["lapilli-compile", "--json", "-o", "made", "out.lapilli"], ["lapilli-disasm", "out.lapvm"],
                         ["lapilli-export", "-o", "folder", "out.lapilli"], ["lapilli-export", "--json", "-o", "folder", "out.lapilli"],

@@ -187,6 +187,7 @@ def questions(context: Context, file: str) -> Iterator[Question]:
     yield Question("object", f"objects/VkImage:99999?at={at}", ["state", "--json", "--at", at, "FILE", "VkImage:99999"])
     yield Question("uses", f"objects/{pipeline}/uses", ["uses", "--json", "FILE", pipeline])
     yield Question("unused", "unused", ["uses", "--json", "--unused", "FILE"])
+    yield Question("report", "report?frames=1-2", ["report", "--json", "--frames", "1-2", "FILE"])
     yield Question("difference", f"diff/{at}/{last}", ["state", "--json", "--diff", at, last, "FILE"])
     yield Question("memory", f"memory/{buffer}?at={last}&offset=4&bytes=64&as=u32", ["memory", "--json", "--at", last, "--as", "u32", "FILE", buffer, "4", "64"])
     yield Question("image", f"images/{image}?at={last}", ["image", "--json", "-o", "files/picture.png", "--at", last, "FILE", image])

@@ -27,6 +27,7 @@ int memory_main(int argc, char **argv);
 /* Without SPIRV-Tools and SPIRV-Cross, which have fuzz tests of their own. */
 const lap_shader_text_fn lap_shader_spirv = NULL, lap_shader_glsl = NULL;
 int uses_main(int argc, char **argv);
+int report_main(int argc, char **argv);
 int find_main(int argc, char **argv);
 
 /* Instead of lap_calls_enter_sandbox: libFuzzer writes what it finds. */
@@ -115,7 +116,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
                                       {uses_main, {"--unused"}, NULL},
                                       {uses_main, {"--unused", "--json"}, NULL},
                                       {uses_main, {"--bindings"}, "VkDeviceMemory:1"},
-                                      {uses_main, {"--json"}, "VkImage:1"}};
+                                      {uses_main, {"--json"}, "VkImage:1"},
+                                      {report_main, {"--all"}, NULL},
+                                      {report_main, {"--json"}, NULL}};
     size_t list_bytes;
     const uint8_t *list = tail_list(data, bytes, &list_bytes);
     const char *path =

@@ -26,7 +26,7 @@ $(addprefix $(BUILD)/targets/,compile program): $(BUILD)/obj/tests/fuzz/read_pac
 $(BUILD)/targets/gfxr: $(call object,tools/record/gfxr.c)
 $(BUILD)/targets/route: $(call object,server/route.c server/routes.c)
 $(addprefix $(BUILD)/targets/,settings): $(REPLAYER) $(call object,layer/core/options.c layer/core/android.c)
-$(BUILD)/targets/print: $(call object,$(patsubst %,tests/fuzz/%_main.c,print info tree draws find shaders state memory uses))
+$(BUILD)/targets/print: $(call object,$(patsubst %,tests/fuzz/%_main.c,print info tree draws find shaders state memory uses report))
 $(BUILD)/targets/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(FUZZ_FORGE) $(COMMON)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
