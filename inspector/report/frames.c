@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each frame has: work, calls, bytes of the host, and memory. */
+/* Counts of each frame: work, calls, bytes of the host, and memory. */
 #include <string.h>
 
 #include "base/array.h"
@@ -110,7 +110,7 @@ static void note_peak(struct report_type *type, uint64_t bytes, const struct tra
     type->peak_frame = frame;
 }
 
-/* What the machine of a device says of its memory types. */
+/* The memory types of the machine of a device. */
 static void know_types(struct report *report, const struct machine *machine)
 {
     const VkPhysicalDeviceMemoryProperties *p = machine ? &machine->properties : NULL;

@@ -67,7 +67,7 @@ static void drop_run(struct run *run, bool is_read)
         free(update);
 }
 
-/* What the buffer has is read, or given up. */
+/* All runs of the buffer are read, or given up. */
 static void read_buffer(struct buffer *b)
 {
     for (size_t i = 0; i < b->count; i++)

@@ -61,7 +61,7 @@ uint32_t image_layouts_family(const struct image_layouts *layouts, uint64_t queu
 struct image_subresource image_layout_of(const struct image_layout *image, VkImageAspectFlags aspect, uint32_t level,
                                          uint32_t layer);
 /* Whether a subresource of the range, which may be of a view, is in another layout than this one: the first one that
- * is. Layouts that mean the same for an aspect are equal. What is between two queue families is left out. */
+ * is. Layouts that mean the same for an aspect are equal. Subresources between two queue families are left out. */
 bool image_layout_differs(const struct image_layout *image, const VkImageSubresourceRange *range, VkImageLayout layout,
                           VkImageLayout *out_found, VkImageAspectFlags *out_aspect);
 /* The layout that all aspects of a level of a layer are in; VK_IMAGE_LAYOUT_UNDEFINED: in several, or none. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wasteful: draws a textured triangle twice, each time from new bytes of the host, and reads it back, with nothing in
- * vain. --what N: but for one thing, as the list of `names` counts from 1. "layout" breaks a rule of the
+ * wasteful: draws a textured triangle, each time from new bytes of the host, and reads it back, and does nothing that
+ * is of no use. --what N: but for one thing, as the list of `names` counts from 1. "layout" breaks a rule of the
  * specification that drivers bear, in a barrier, a copy, a render pass and a descriptor.
  */
 #include "common/canvas.h"
@@ -264,7 +264,7 @@ static void begin_pass(const struct scene *s, VkCommandBuffer commands)
     vkCmdBeginRenderPass(commands, &begin, VK_SUBPASS_CONTENTS_INLINE);
 }
 
-/* Each command once, but for the one that is in vain. */
+/* Each command once, but for the one that is of no use. */
 static void draw(const struct scene *s, VkCommandBuffer commands)
 {
     static const uint8_t constants[16] = {1, 2, 3};
@@ -356,10 +356,10 @@ int main(int argc, char **argv)
 {
     static uint32_t what;
     static const struct app_option options[] = {
-        {"--what", "the thing that is in vain, from 1; 0: none (default)", NULL, &what}, {NULL, NULL, NULL, NULL}};
+        {"--what", "the thing that is of no use, from 1; 0: none (default)", NULL, &what}, {NULL, NULL, NULL, NULL}};
     static const char *const instance_extensions[] = {"VK_EXT_debug_utils", NULL};
     static const struct app_program program = {.name = "wasteful",
-                                               .what = "does one thing in vain",
+                                               .what = "does one thing of no use",
                                                .frames = 3,
                                                .instance_extensions = instance_extensions,
                                                .options = options};
@@ -371,7 +371,7 @@ int main(int argc, char **argv)
     app_init(&s.app, argc, argv, &program);
     CHECK(what < WHATS);
     s.what = (enum what)what;
-    printf("in vain: %s\n", names[what]);
+    printf("of no use: %s\n", names[what]);
     app_device_create(&s.app, NULL);
     create(&s);
     if (s.what == BUFFER_UNUSED) {

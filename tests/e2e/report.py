@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""lapilli report: programs that do one thing in vain, counts read from the printed lines, and the page."""
+"""lapilli report: programs that do one thing of no use, counts read from the printed lines, and the page."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def layouts_are_those_of_the_validation_layer(context: Context) -> None:
 
 
 def read(lines: list[dict]) -> tuple[Counter, Counter]:
-    """Counts of what a report says, from the printed lines alone, of primary command buffers: how often, and in vain."""
+    """Counts of what a report says, from the printed lines alone, of primary command buffers: how often, and for nothing."""
     blocks: dict[str, list[dict]] = {}
     of, vain = Counter(), Counter()
     for line in lines:

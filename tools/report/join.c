@@ -140,7 +140,7 @@ static enum lap_status read_frames(const cJSON *document, struct timed_list *lis
     return LAP_OK;
 }
 
-/* < 0: a is in front of b. What contains the other is equal. */
+/* < 0: a is in front of b. One that contains the other is equal to it. */
 static int compare(const struct position *a, const struct position *b)
 {
     for (unsigned i = 0; i < a->count && i < b->count; i++)

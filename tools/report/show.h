@@ -53,7 +53,7 @@ void report_times_finish(struct report_times *times);
 /* "48.2 MB", and "1,204". Both return out. */
 const char *report_size(uint64_t bytes, char out[REPORT_SIZE_BYTES]);
 const char *report_number(uint64_t number, char out[REPORT_COUNT_BYTES]);
-/* What is counted, with its number: "1,204 of 2,410 pipeline binds of what is bound". out: 256 bytes. */
+/* The things that are counted, with their number: "1,204 of 2,410 pipeline binds of what is bound". */
 #define REPORT_SENTENCE_BYTES 256u
 const char *report_sentence(const struct report_rule *rule, const struct report_words *words,
                             char out[REPORT_SENTENCE_BYTES]);
