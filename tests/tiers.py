@@ -45,6 +45,7 @@ FULL = {
     "order/.*-(above|below)$": "all-layers-at-once has them above and below",
     "pixel/as-single-pictures/(?!modern$)": "one more program",
     "page/shows/(?!modern$)": "one more program",
+    "report/(counts|layouts)-are-those": "a second each; others have findings of the same rules",
     "page/of-a-farm-": "a browser for a page without script",
     "waiting/swiftshader/(?!modern$)": "the same programs on one more driver",
     "server/a-head-has-its-time$": "waits ten seconds for a limit",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects that nothing uses, and those that the program leaves; the names of all objects that are in the report; and
  * extensions that the program enables, and no call shows a use of. */
+#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,18 @@ static bool is_left(const struct object_lives *lives, const struct object_life *
            !is_always_there(life->type);
 }
 
+/* A trace that was cut, or that was recorded from some place to another. */
+static bool is_part(const struct lap_reader_summary *summary)
+{
+    cJSON *info = cJSON_Parse(summary->info);
+    const cJSON *part = cJSON_GetObjectItemCaseSensitive(info, "part");
+    const cJSON *trimmed = cJSON_GetObjectItemCaseSensitive(info, "trimmed");
+    bool is = (part && !cJSON_IsNull(part)) || (trimmed && !cJSON_IsNull(trimmed));
+
+    cJSON_Delete(info);
+    return is;
+}
+
 static enum lap_status find_left(struct report_inside *r, const struct state_objects *objects)
 {
     const struct object_lives *lives = state_objects_lives(objects);
@@ -114,6 +127,11 @@ static enum lap_status find_left(struct report_inside *r, const struct state_obj
         rule->why = "the program, or its recording, ended before it could end its objects";
         return LAP_OK;
     }
+    if (is_part(summary)) {
+        rule->ran = false;
+        rule->why = "the trace is a part of a run";
+        return LAP_OK;
+    }
     for (size_t i = 0; i < lives->count; i++) {
         const struct object_life *life = &lives->lives[i];
         others += !life->end && !is_always_there(life->type) && life->type != GEN_HANDLE_VkDevice;
@@ -124,7 +142,7 @@ static enum lap_status find_left(struct report_inside *r, const struct state_obj
         rule->of += !is_always_there(life->type) || life->type == GEN_HANDLE_VkInstance;
         if (!life->end && (life->type == GEN_HANDLE_VkDevice || life->type == GEN_HANDLE_VkInstance))
             status = report_find(r, REPORT_OBJECT_LEFT, &finding,
-                                 "it is never destroyed, with %" PRIu64 " objects in all that live at the end", others);
+                                 "it is never destroyed; at the end %" PRIu64 " objects live in all", others);
         else if (is_left(lives, life))
             status = report_find(r, REPORT_OBJECT_LEFT, &finding, "it lives when %s:%" PRIu64 " ends",
                                  gen_handle_names[lives->lives[life->parent].type], lives->lives[life->parent].index);

@@ -183,8 +183,11 @@ def times_come_from_a_profile(context: Context) -> None:
 
 
 @case
-def a_cut_trace_is_reported_up_to_its_end(context: Context) -> None:
+def parts_and_cut_traces_have_no_end(context: Context) -> None:
     wasteful(context, "state-set")
+    context.run([context.program("lapilli"), "trim", "--frames", "2", "--no-gpu", "-o", "part.lapilli", "out.lapilli"])
+    of = rules(context, file="part.lapilli")
+    check(set(found(of)) == {"state-set"} and "part" in of["object-left"]["not_looked"], f"{found(of)}")
     trace = context.folder / "out.lapilli"
     trace.write_bytes(trace.read_bytes()[:-3000])
     of = rules(context, expect=4)
