@@ -2,10 +2,11 @@
 // The frames as a strip of cells: how much each draws, and its picture where one was taken.
 
 import {aborted, api} from "./api.js";
-import {byId, chip, count, el, fill, number} from "./dom.js";
+import {byId, chip, count, el, fill, number, press} from "./dom.js";
 import {workOf} from "./lists.js";
 import {frameOf, go} from "./route.js";
 import {Rows} from "./rows.js";
+import {milliseconds} from "./times.js";
 import {counts} from "./tree.js";
 
 const CELL = 98;
@@ -29,7 +30,11 @@ export class Film {
     this.button = chip("pictures", null, () => (this.stop ? this.stop.abort() : this.take(this.visible())),
         {id: "film-pictures", title: "take pictures of the frames in view"});
     this.text = el("span", {class: "dim", role: "status"});
-    fill(byId("film-tools"), this.text, this.button);
+    const {times} = capture;
+    this.byTime = false;
+    this.timing = chip("times", false, () => this.toggleTimes(), {id: "film-times", title: "bars for the time on the GPU, which replays of all frames measure"});
+    times.listeners.push(() => this.timesChanged());
+    fill(byId("film-tools"), this.text, this.timing, this.button);
     this.box.addEventListener("click", (event) => {
       const cell = event.target.closest("[data-frame]");
       if (cell) this.choose(Number(cell.dataset.frame));
@@ -52,6 +57,23 @@ export class Film {
         this.rows.set(capture.frames.total);
       });
     };
+  }
+
+  toggleTimes() {
+    const {times} = this.capture;
+    if (times.running && !times.running.frame) return times.stop();
+    this.byTime = !this.byTime;
+    if (this.byTime && !times.whole) times.measure(0);
+    this.timesChanged();
+  }
+
+  timesChanged() {
+    const {times} = this.capture, measures = Boolean(times.running && !times.running.frame);
+    if (this.byTime && !measures && !times.whole) this.byTime = false; // it failed, or was stopped
+    press(this.timing, this.byTime);
+    this.timing.firstChild.data = measures ? `stop ${Math.round(100 * times.running.share)}%` : "times";
+    this.timing.title = times.failed || "bars for the time on the GPU, which replays of all frames measure";
+    this.rows.set(this.capture.frames.total);
   }
 
   choose(frame) { go({view: "commands", subject: String(frame), query: {target: null, before: null}}); }
@@ -83,7 +105,8 @@ export class Film {
     const work = node ? workOf(node) : 0;
     const shot = el("span", {class: "shot"});
     const bar = el("i");
-    bar.style.width = `${node ? Math.max(work ? 3 : 0, (100 * work) / this.capture.frames.most) : 0}%`;
+    const time = this.byTime ? this.capture.times.of(String(frame)) : null;
+    bar.style.width = time ? `${Math.min(100, (100 * time.ms) / (this.capture.times.most || 1))}%` : `${node ? Math.max(work ? 3 : 0, (100 * work) / this.capture.frames.most) : 0}%`;
     if (this.taken.has(frame)) {
       const show = (url) => fill(shot, el("img", {src: url, alt: "", draggable: "false", decoding: "sync"}));
       const here = api.pictureHere(this.taken.get(frame));
@@ -97,11 +120,11 @@ export class Film {
       role: "option",
       "aria-selected": String(frame === this.current),
       data: {frame},
-      title: node ? `${name}: ${counts(node) || "nothing"}` : name,
+      title: [node ? `${name}: ${counts(node) || "nothing"}` : name, time && `${milliseconds(time.ms)} ms`].filter(Boolean).join("\n"),
       "aria-label": name
     },
         shot, el("span", {class: "bar"}, bar), frame > this.capture.frames.marked ? "end" : String(frame),
-        frame === this.current && work ? ` · ${number(work)}` : "");
+        time ? ` · ${milliseconds(time.ms)}` : frame === this.current && work ? ` · ${number(work)}` : "");
   }
 
   visible() {

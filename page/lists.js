@@ -3,6 +3,7 @@
 
 import {api} from "./api.js";
 import {comparePositions, frameOf} from "./route.js";
+import {Times} from "./times.js";
 
 const CHUNK = 500;
 
@@ -107,6 +108,7 @@ export class Capture {
   constructor() {
     this.frames = new Frames();
     this.lists = new Map();
+    this.times = new Times();
   }
 
   async draws(number) {

@@ -8,6 +8,7 @@ import {workOf} from "./lists.js";
 import {nextTarget} from "./picture.js";
 import {comparePositions, frameOf, go, route} from "./route.js";
 import {Rows} from "./rows.js";
+import {milliseconds, timeColumn, timedMore, timedWhat} from "./times.js";
 
 const ROW = 22, TALL = 34; // with pictures of what draws change
 const WINDOW = 256;
@@ -26,6 +27,7 @@ const MODES = [
   ["dispatches", "dispatches", "dispatches and ray traces as a list"],
   ["passes", "passes", "command buffers, render passes and labels alone"],
   ["all", "all", "every command"],
+  ["time", "time", "passes, labels and commands outside of passes, the longest first"],
 ];
 
 /** A node of the tree. `inner` is how many rows stand below it once it is open. */
@@ -109,6 +111,7 @@ export class Tree {
       this.size();
     }, {id: "tree-pictures", title: "small pictures of what each draw changes, by a replay for each pass"});
     byId("tree-modes").append(this.pictures);
+    capture.times.listeners.push(() => this.timesChanged());
     this.size();
     this.box.addEventListener("keydown", (event) => this.key(event));
     this.box.addEventListener("click", (event) => this.click(event));
@@ -140,12 +143,43 @@ export class Tree {
 
   idle(busy) { this.each.idle(busy); }
 
+  /** The times of what is shown are here, or on their way. */
+  timesChanged() {
+    if (!this.box.isConnected || !this.loaded) return;
+    if (this.mode === "time")
+      this.fillTimes();
+    else
+      this.rows.refresh();
+    this.entitle();
+  }
+
+  entitle() {
+    const time = this.capture.times.of(String(this.frame)), text = this.capture.frames.name(this.frame);
+    fill(byId("tree-title"), text.replace(/^./, (letter) => letter.toUpperCase()),
+        time ? dim(` · ${milliseconds(time.ms)} ms`) : null);
+    byId("tree-title").title = [this.about, time && this.capture.times.about].filter(Boolean).join("\n");
+  }
+
+  fillTimes() {
+    const {times} = this.capture, list = times.frames.get(this.frame)?.list ?? [];
+    // The last row has the button for draws, which times of all frames lack.
+    const more = list.length && !times.frames.get(this.frame).draws && !times.running ? 1 : 0;
+    this.flat = {count: list.length, at: (row) => list[row], rows: list};
+    if (!times.has(this.frame))
+      this.message(times.instead(this.frame, `frame ${this.frame}`));
+    else if (list.length)
+      this.message();
+    else
+      this.message(notice("The GPU does nothing here that is timed"));
+    this.rows.set(list.length + more);
+  }
+
   /** Makes rows as high as what they show. What is selected stays in view. */
   size() {
-    const {shown} = this.each, now = this.current;
+    const {shown} = this.each, now = this.current, tall = shown || this.mode === "time";
     press(this.pictures, shown);
-    this.box.classList.toggle("pictured", shown);
-    this.rows.extent = shown ? TALL : ROW;
+    this.box.classList.toggle("pictured", tall);
+    this.rows.extent = tall ? TALL : ROW;
     this.rows.set(this.rows.count);
     if (now >= 0) this.rows.reveal(now);
   }
@@ -180,6 +214,7 @@ export class Tree {
     this.loaded = false;
     this.rows.set(0);
     this.mode = mode;
+    this.size();
     this.frame = frame;
     for (const [name, button] of Object.entries(this.chips)) press(button, name === mode);
     if (!node) {
@@ -188,12 +223,16 @@ export class Tree {
       fill(byId("tree-title"), "Commands");
       return this.message(notice("There are no commands", "The trace has no frames."));
     }
-    fill(byId("tree-title"), this.capture.frames.name(frame).replace(/^./, (letter) => letter.toUpperCase()));
-    byId("tree-title").title = counts(node) || "no commands";
+    this.about = counts(node) || "no commands";
+    this.entitle();
     const list = await this.capture.draws(frame);
     list.changed = () => this.rows.refresh();
     signal.throwIfAborted();
     this.message();
+    if (mode === "time") {
+      this.loaded = true;
+      return this.fillTimes();
+    }
     await (mode === "draws" || mode === "dispatches" ? this.loadFlat(node, list, mode, signal)
                                                      : this.loadTree(node, list, mode, signal));
     this.loaded = true;
@@ -301,10 +340,13 @@ export class Tree {
   async reveal(position, signal) {
     if (this.flat) {
       const at = this.flat.rows
-          ? this.flat.rows.findLastIndex((row) => comparePositions(row.position, position) <= 0)
+          ? (this.mode === "time"
+                 ? this.flat.rows.findIndex((row) => row.position === position)
+                 : this.flat.rows.findLastIndex((row) => comparePositions(row.position, position) <= 0))
           : await this.flat.list.upTo(position) - 1;
       if (at >= 0) this.rows.reveal(at);
       this.rows.refresh();
+      if (this.mode === "time") return; // it has not all commands
       const near = this.flat.at(at)?.position ?? String(this.frame);
       return near === position ? undefined : this.check(position, near, signal);
     }
@@ -365,6 +407,7 @@ export class Tree {
   item(row) {
     if (this.flat) {
       const draw = this.flat.at(row);
+      if (draw?.part) return {position: draw.position, level: 1, of: this.flat.count, index: row, timed: draw};
       return draw ? {position: draw.position, level: 1, of: this.flat.count, index: row, draw, name: draw.command}
                   : null;
     }
@@ -394,7 +437,11 @@ export class Tree {
 
   make(row) {
     const item = this.item(row);
+    if (!item && this.mode === "time")
+      return el("div", {class: "row"},
+          chip("measure draws, too", null, () => this.capture.times.measure(this.frame), {id: "times-draws"}));
     if (!item) return el("div", {class: "row waiting"}, el("i"));
+    if (item.timed) return this.makeTimed(item);
     const {node, position} = item;
     const data = node?.data;
     const draw = item.draw ?? this.capture.lists.get(this.frame)?.by.get(position);
@@ -425,7 +472,26 @@ export class Tree {
         small ? el("span", {class: "two"}, name(item), el("span", {class: "second"}, about, label, end)) : [
           name(item), about, label, end
         ]);
+    if (this.capture.times.has(this.frame)) made.append(timeColumn(this.capture.times.of(position)));
     made.style.paddingLeft = `${4 + (item.level - 1) * 13}px`;
+    if (chosen) this.box.setAttribute("aria-activedescendant", made.id);
+    return made;
+  }
+
+  makeTimed({timed, position, of, index}) {
+    const chosen = position === this.selected, {kind, command} = timed.part;
+    const colour = kind !== "work" ? "holds" : /Dispatch|Trace/.test(command) ? "compute" : /Draw/.test(command) ? "draw" : "copies";
+    const made = el("div", {
+      class: `row timed ${colour}`,
+      role: "treeitem",
+      id: "row-" + position,
+      "aria-level": 1,
+      "aria-setsize": of,
+      "aria-posinset": index + 1,
+      "aria-selected": String(chosen),
+      data: {position}
+    },
+        timeColumn(this.capture.times.of(position)), el("span", {class: "two"}, timedWhat(timed), timedMore(timed)));
     if (chosen) this.box.setAttribute("aria-activedescendant", made.id);
     return made;
   }
@@ -506,6 +572,7 @@ function instead(position, place) {
 }
 
 function look({node, draw, name: command}) {
+  if (!node && !draw) return "";
   if (draw) return /Draw/.test(draw.command) ? "draw" : "compute";
   const {kind, draws, dispatches, traces} = node.data;
   if (kind === "label") return "labelled";

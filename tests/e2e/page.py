@@ -48,6 +48,23 @@ def check_draw(context: Context, browser: Browser, position: str) -> None:
     check(different == 0, f"{position}: {different} texels are not those of lapilli image")
 
 
+def check_times(browser: Browser, frame: str, passes: set[str], draws: list[str]) -> None:
+    """Nothing is measured before one asks for it; then the passes are in the list, and draws have times, too; then all frames."""
+    browser.click("#tree-modes [data-mode=time]")
+    browser.wait_until(f"{READY} && !!document.querySelector('#times-measure')")
+    browser.click("#times-measure")
+    times = "[...document.querySelectorAll('#tree .row')].map((row) => [row.dataset.position, Number(row.querySelector('.ms')?.textContent || NaN)])"
+    browser.wait_until(f"document.querySelectorAll('#tree .timed').length > 0 && !document.querySelector('#times-draws') && {READY}")
+    rows = browser.evaluate(times)
+    check(passes <= {position for position, _ in rows} and [ms for _, ms in rows] == sorted((ms for _, ms in rows), reverse=True), f"{rows} with {passes}")
+    browser.click("#tree-modes [data-mode=draws]")
+    browser.wait_until(f"{READY} && document.querySelector('#tree-modes [data-mode=draws]').ariaPressed == 'true' && !!document.querySelector('#tree .ms')")
+    rows = browser.evaluate(times)
+    check(rows and all(ms is not None for _, ms in rows) and {position for position, _ in rows} <= set(draws), f"{rows}")
+    browser.click("#film-times")
+    browser.wait_until(f"{READY} && document.querySelector('#film-times').ariaPressed == 'true' && / · [0-9.]+$/.test(document.querySelector('#film-strip [data-frame=\"{frame}\"]').textContent)")
+
+
 def page_shows(program: Program, text: str) -> Callable[[Context], None]:
     """What the verbs say of a program. `text`: what is searched for."""
     def run(context: Context) -> None:
@@ -72,6 +89,7 @@ def page_shows(program: Program, text: str) -> Callable[[Context], None]:
             flat = [[line["position"], line["command"]] for line in lines(context, "draws", "--json", "--at", frame, "FILE") if "Draw" in line["command"]]
             shown = browser.evaluate(ROWS)
             check(bool(shown) and shown == flat[:len(shown)], f"{shown}, not {flat}")
+            check_times(browser, frame, {position for position, node in tree.items() if node["kind"] == "render pass"}, draws)
             browser.key("/")
             browser.type(text)
             found = lines(context, "find", "--json", "--limit", "100", "FILE", text)
