@@ -9,6 +9,7 @@ import {forgetViews, left, listenToLinks} from "./links.js";
 import {Capture} from "./lists.js";
 import {Drawer, Objects} from "./objects.js";
 import {nextTarget, Picture} from "./picture.js";
+import {Report} from "./report.js";
 import {changed, go, isPosition, onRoute, route} from "./route.js";
 import {Search} from "./search.js";
 import {Shaders} from "./shaders.js";
@@ -19,18 +20,21 @@ const root = document.documentElement;
 const TITLE = {
   commands: "Commands",
   objects: "Objects",
-  shaders: "Shaders"
+  shaders: "Shaders",
+  report: "Report"
 };
 // What the page has for each view. All that is left stops to ask.
 const VIEWS = {
   commands: ["film", "tree", "picture", "state"],
   objects: ["objects"],
-  shaders: ["shaders"]
+  shaders: ["shaders"],
+  report: ["report"]
 };
 // Elements without listeners whose contents are of one trace.
 const OF_TRACE = [
   "facts", "work", "film-tools", "tree-title", "tree-modes", "tree-message", "picture-pane", "objects-title",
-  "object-types", "object-message", "object-view", "shader-tools", "shader-message", "shader-view"
+  "object-types", "object-message", "object-view", "shader-tools", "shader-message", "shader-view",
+  "report-view"
 ];
 let parts = null;
 let opening = null; // the last trace; false: it can't be shown
@@ -150,6 +154,8 @@ async function show(now) {
     showState(subject);
   } else if (view === "objects")
     parts.objects.show(subject, query, left.at ?? "");
+  else if (view === "report")
+    parts.report.show();
   else
     parts.shaders.show(subject, query);
   parts.drawer.show(view === "commands" ? query.object ?? "" : "", query, subject);
@@ -214,6 +220,7 @@ async function open(found) {
       state: parts.state ?? new State(capture),
       objects: new Objects(capture),
       shaders: new Shaders(),
+      report: new Report(),
       drawer: parts.drawer ?? new Drawer(),
       search: parts.search ?? new Search()
     });

@@ -9,6 +9,8 @@
 #include "vulkan/chain.h"
 #include "vulkan/pass.h"
 
+#define MOST_BARRIERS 1024u /* of a command; of more it is not looked at whether one comes twice */
+
 struct layouts {
     struct image_layouts *images;
     struct report_bindings *bindings;
@@ -103,7 +105,7 @@ static bool moves(uint32_t from, uint32_t to)
         enum lap_status status = LAP_OK;                                                                               \
         for (uint32_t i = 0; barriers && i < count && status == LAP_OK; i++) {                                         \
             bool is_again = moves(barriers[i].srcQueueFamilyIndex, barriers[i].dstQueueFamilyIndex);                   \
-            for (uint32_t k = 0; k < i && !is_again; k++) /* its layout is what the earlier one leaves */              \
+            for (uint32_t k = i < MOST_BARRIERS ? 0 : i; k < i && !is_again; k++) /* it finds what that leaves */      \
                 is_again = barriers[k].image == barriers[i].image;                                                     \
             if (!is_again)                                                                                             \
                 status = check(r, l, at, gen_u64_VkImage(barriers[i].image), &barriers[i].subresourceRange,            \

@@ -143,6 +143,26 @@ def code_is_found(context: Context) -> None:
 
 
 @case
+def the_report_leads_to_its_commands(context: Context) -> None:
+    """It has all rules with findings; a finding and a column of a chart lead to their places, and it is asked for once."""
+    record(context, [context.app("wasteful"), "--what", "1"])
+    said = json.loads(context.run([context.program("lapilli"), "report", "--json", "out.lapilli"]).out)
+    [layout] = [rule for rule in said["rules"] if rule["rule"] == "layout"]
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.open(server.url)
+        browser.wait_until(READY)
+        for place in (layout["findings"][4]["position"], "2"):
+            browser.click("#tabs [data-view=report]")
+            browser.wait_until(f"{READY} && document.querySelector('#report-view').dataset.loaded == '1'")
+            shown = browser.evaluate("[...document.querySelectorAll('#report-view .rule')].map((one) => [one.dataset.rule, one.querySelectorAll('tr').length])")
+            check(shown == [[rule["rule"], len(rule["findings"])] for rule in said["rules"] if rule["count"]], f"{shown}")
+            browser.click(f"#report-view {'.bars' if place == '2' else '.findings'} a[data-at='{place}']")
+            browser.wait_until(f"location.hash.split('?')[0].endsWith('/commands/{place}') && {READY}")
+        check(len([url for url in browser.requests if url.endswith("/report")]) == 1, "it is asked for again")
+        browser.check_quiet(server.origin)
+
+
+@case
 def pushed_descriptors_are_shown_as_those_of_sets(context: Context) -> None:
     """The same dispatch looks at the same image, from a set and pushed: the rows and the thumbnail are the same."""
     shown = []
