@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROW = re.compile(r" {2,6}(\S(?:.*?\S)?)(?: {2,}(\S.*))?$")
 OPTION = re.compile(r"(?:(-\w), )?(--[a-z][a-z-]*|-\w)(?:(\[=| \[|=| )(.+?)\]?)?$")
 # Words behind an option, or in a usage, that are files or folders; the pattern of those that are meant.
-FILES = {"FILE": "*.lapilli", "FILE…": "*.lapilli", "A": "*.lapilli", "B": "*.lapilli", "PROG": "*.lapvm", "NEW": "", "TEXT": "", "PATH": "",
+FILES = {"FILE": "*.lapilli", "FILE…": "*.lapilli", "A": "*.lapilli", "B": "*.lapilli", "OTHER": "*.lapilli", "PROG": "*.lapvm", "NEW": "", "TEXT": "", "PATH": "",
          "FILE.json": "", "FILE.xml": "", "FILE.gfxr": "*.gfxr", "PICTURE": ""}
 FOLDERS = {"DIR"}
 TWO_SPACES = "two spaces are wanted between an option and its text"
