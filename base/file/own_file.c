@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
@@ -21,6 +22,7 @@
 #define TABLE_SIZE 4096u
 #define NUMBERS    64u
 #define TRIES      64u /* in case the program closes descriptors all the time */
+#define QUICK      8u  /* of them; then the others wait for the end of its loop */
 
 struct identity {
     uint64_t device, inode, birth, bytes, names;
@@ -127,7 +129,8 @@ void lap_own_file_hold(struct lap_own_file *file)
 }
 
 /* Opens the file again; -1: it can't be opened. If the descriptor from open() is not ours, it is left alone: a counting
- * loop has just closed it, and the program may have reused its number. */
+ * loop has just closed it, and the program may have reused its number. Such a loop can be faster each time, since the
+ * kernel gives the lowest free number, which is the next one in the loop. */
 static int open_once_more(const struct lap_own_file *file)
 {
     struct identity now;
@@ -139,6 +142,8 @@ static int open_once_more(const struct lap_own_file *file)
             fd = raise_fd(file, fd);
         if (is_ours(file, fd))
             return fd;
+        if (i >= QUICK)
+            (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     return -1;
 }

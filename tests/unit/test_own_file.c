@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -107,6 +109,48 @@ UNIT_TEST(a_descriptor_reused_by_the_program_is_left_alone)
     lap_own_file_disown(&file);
     CHECK(is_file(fd, "stranger") && !lap_own_file_is_open(&file));
     lap_own_file_release(&file);
+    scratch_remove();
+}
+
+/* The numbers that a program takes in a loop, again and again. */
+static struct {
+    int stranger, first, end;
+    _Atomic bool taken; /* all of them, often enough */
+} loop;
+
+static void *take_numbers(void *unused)
+{
+    for (unsigned pass = 0; pass < 20; pass++) {
+        for (int fd = loop.first; fd < loop.end; fd++)
+            while (dup2(loop.stranger, fd) < 0 && (errno == EBUSY || errno == EINTR))
+                ;
+        for (int fd = loop.first; fd < loop.end; fd++)
+            close(fd);
+    }
+    loop.taken = true;
+    return unused;
+}
+
+/* In such a loop the lowest free number, which open() gives, is the next one. */
+UNIT_TEST(a_loop_that_takes_all_numbers_does_not_win)
+{
+    struct rlimit limit;
+    struct lap_own_file file;
+    pthread_t thread;
+    uint64_t lost = 0;
+    CHECK(scratch_make() && getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    loop.stranger = create("stranger");
+    lap_own_file_init(&file, create("file"), inside("file"));
+    loop.first = loop.stranger + 1;
+    loop.end = limit.rlim_cur < 20000 ? (int)limit.rlim_cur : 20000;
+    CHECK(pthread_create(&thread, NULL, take_numbers, NULL) == 0);
+    while (!loop.taken)
+        lost += lap_own_file_fd(&file) < 0;
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK_EQ_U64(lost, 0);
+    CHECK(is_file(lap_own_file_fd(&file), "file"));
+    lap_own_file_release(&file);
+    close(loop.stranger);
     scratch_remove();
 }
 
