@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspector/report/report.h"
 
+#include <cjson/cJSON.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -282,6 +283,16 @@ static void begin_rules(struct report *report)
     }
 }
 
+/* The first frame of its own that a part of a run has: what is in front of it only makes the state for that. */
+static uint64_t first_frame_of(const struct lap_reader *trace)
+{
+    cJSON *info = cJSON_Parse(lap_reader_summary(trace)->info);
+    const double number = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(info, "trimmed_first_frame"));
+
+    cJSON_Delete(info);
+    return number >= 1 && number < 1e15 ? (uint64_t)number : 1;
+}
+
 static struct report *create(const struct lap_reader *trace, const struct report_wish *wish)
 {
     struct report *report = calloc(1, sizeof *report);
@@ -296,6 +307,8 @@ static struct report *create(const struct lap_reader *trace, const struct report
     report->first_frame = wish->first_frame ? wish->first_frame : 1;
     report->last_frame = wish->last_frame;
     report->whole = report->first_frame == 1 && report->last_frame == UINT64_MAX;
+    if (report->first_frame < first_frame_of(trace))
+        report->first_frame = first_frame_of(trace);
     *r = (struct report_inside){.report = report, .trace = trace, .wish = wish};
     lap_arena_init(&r->arena, 0);
     lap_map_init(&r->views);

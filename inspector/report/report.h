@@ -104,7 +104,7 @@ struct report_memory {
 };
 
 struct report {
-    uint64_t first_frame, last_frame; /* that were looked at */
+    uint64_t first_frame, last_frame; /* that were looked at; of a trimmed trace from its own first frame on */
     bool whole;                       /* these are all */
     struct report_rule rules[REPORT_RULES];
     struct report_frame *frames;

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import Callable
 
-from e2e.cases import Context, Done, check, validation_layer
+from e2e.cases import Context, Done, check, display, validation_layer
 
 CASES: dict[str, Callable[[Context], None]] = {}
 # The names of tests/apps/wasteful --what, and how often its three frames have each.
@@ -192,6 +192,15 @@ def parts_and_cut_traces_have_no_end(context: Context) -> None:
     trace.write_bytes(trace.read_bytes()[:-3000])
     of = rules(context, expect=4)
     check(of["object-left"]["count"] is None and bool(of["object-left"]["not_looked"]), f"{of['object-left']}")
+
+
+@case
+def a_trimmed_trace_is_looked_at_from_its_own_first_frame_on(context: Context) -> None:
+    display()
+    context.run([context.app("triangle")], context.layer_env())
+    context.run([context.program("lapilli"), "trim", "--frames", "20-22", "--no-gpu", "-o", "part.lapilli", "out.lapilli"])
+    said = json.loads(context.run([context.program("lapilli"), "report", "--json", "part.lapilli"]).out)
+    check(said["first_frame"] == context.info("part.lapilli")["trimmed_first_frame"] > 1, f"{said['first_frame']}")
 
 
 def cases() -> dict[str, Callable[[Context], None]]:
