@@ -77,6 +77,7 @@ static enum lap_status get_number(const cJSON *object, const char *name, double 
 {
     const cJSON *item = member(object, name);
 
+    *out = 0;
     if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > most)
         return bad(name);
     *out = item->valuedouble;
