@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/utf8.h"
+#include "tools/common/arena_text.h"
 #include "tools/common/tool.h"
 
 #define MOST_BYTES ((off_t)256 << 20) /* of an output */
@@ -29,26 +29,6 @@ static int no_memory(const struct facts *facts)
 }
 
 /* ---- which programs, and their words ---- */
-
-/* NULL: out of memory. */
-static const char *print(struct facts *facts, const char *format, ...) LAP_PRINTF(2, 3);
-static const char *print(struct facts *facts, const char *format, ...)
-{
-    va_list list;
-    char *text, *kept = NULL;
-    int length;
-
-    va_start(list, format);
-    length = vasprintf(&text, format, list);
-    va_end(list);
-    if (length < 0)
-        return NULL;
-    kept = lap_arena_alloc(&facts->arena, (size_t)length + 1, 1);
-    if (kept)
-        memcpy(kept, text, (size_t)length + 1);
-    free(text);
-    return kept;
-}
 
 static void add(struct fact *fact, const char *word)
 {
@@ -105,8 +85,8 @@ static const char *range(struct facts *facts, const uint64_t frames[2])
 {
     uint64_t first = frames[0] ? frames[0] : 1;
 
-    return frames[1] == UINT64_MAX ? print(facts, "%" PRIu64 "-", first)
-                                   : print(facts, "%" PRIu64 "-%" PRIu64, first, frames[1]);
+    return frames[1] == UINT64_MAX ? lap_arena_print(&facts->arena, "%" PRIu64 "-", first)
+                                   : lap_arena_print(&facts->arena, "%" PRIu64 "-%" PRIu64, first, frames[1]);
 }
 
 static bool want_targets(struct facts *facts, struct condition *condition)
@@ -128,8 +108,9 @@ static bool want_play(struct facts *facts, struct condition *condition)
         facts->validate |= !verify;
         return want(facts, &fact, &condition->fact);
     }
-    facts->screenshots = facts->screenshots ? print(facts, "%s,%" PRIu64, facts->screenshots, condition->frames[0])
-                                            : print(facts, "%" PRIu64, condition->frames[0]);
+    facts->screenshots = facts->screenshots
+                             ? lap_arena_print(&facts->arena, "%s,%" PRIu64, facts->screenshots, condition->frames[0])
+                             : lap_arena_print(&facts->arena, "%" PRIu64, condition->frames[0]);
     if (condition->frames[0] > facts->last_screenshot)
         facts->last_screenshot = condition->frames[0];
     return facts->screenshots && want(facts, &fact, &condition->fact);
@@ -212,7 +193,7 @@ static bool complete(struct facts *facts, size_t number)
             add(fact, "--verify");
         if (!facts->validate && !facts->verify) {
             add(fact, "--last-frame");
-            add(fact, word = print(facts, "%" PRIu64, facts->last_screenshot));
+            add(fact, word = lap_arena_print(&facts->arena, "%" PRIu64, facts->last_screenshot));
         }
         break;
     case FACT_TARGETS:
@@ -220,7 +201,7 @@ static bool complete(struct facts *facts, size_t number)
         add(fact, facts->folder);
         break;
     case FACT_TIMES:
-        add(fact, word = print(facts, "--measure=%s/%zu.json", facts->folder, number));
+        add(fact, word = lap_arena_print(&facts->arena, "--measure=%s/%zu.json", facts->folder, number));
         break;
     }
     add(fact, "--");

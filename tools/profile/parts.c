@@ -2,12 +2,12 @@
 #include "tools/profile/parts.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "tools/common/arena_text.h"
 #include "tools/profile/name_table.h"
 #include "tools/profile/replays.h"
 
@@ -29,25 +29,6 @@ struct gather {
 static void *array_of(const struct gather *gather, size_t count, size_t size)
 {
     return lap_arena_zalloc(gather->arena, count ? count : 1, size, 8);
-}
-
-static const char *print(const struct gather *gather, const char *format, ...) LAP_PRINTF(2, 3);
-static const char *print(const struct gather *gather, const char *format, ...)
-{
-    va_list list;
-    char *text, *kept;
-    int length;
-
-    va_start(list, format);
-    length = vasprintf(&text, format, list);
-    va_end(list);
-    if (length < 0)
-        return NULL;
-    kept = lap_arena_alloc(gather->arena, (size_t)length + 1, 1);
-    if (kept)
-        memcpy(kept, text, (size_t)length + 1);
-    free(text);
-    return kept;
 }
 
 /* ---- loops ---- */
@@ -79,7 +60,7 @@ static const char *formats_of(const struct gather *gather, const struct profile_
     const char *text = "";
 
     for (size_t i = 0; text && i < thing->target_count; i++)
-        text = print(gather, "%s %s", text, thing->targets[i].format);
+        text = lap_arena_print(gather->arena, "%s %s", text, thing->targets[i].format);
     return text;
 }
 
@@ -99,19 +80,19 @@ static const char *own_key(const struct gather *gather, size_t number)
             if (inner && !is_work)
                 break;
         }
-        return print(gather, "%s %s", thing->queue,
-                     !inner           ? "-"
-                     : inner->name    ? inner->name
-                     : inner->command ? inner->command
-                                      : profile_kind_name(inner->kind));
+        return lap_arena_print(gather->arena, "%s %s", thing->queue,
+                               !inner           ? "-"
+                               : inner->name    ? inner->name
+                               : inner->command ? inner->command
+                                                : profile_kind_name(inner->kind));
     case PROFILE_WORK:
-        return print(gather, "%s%s%s", thing->command ? thing->command : "work", thing->pipeline ? " " : "",
-                     thing->pipeline ? thing->pipeline : "");
+        return lap_arena_print(gather->arena, "%s%s%s", thing->command ? thing->command : "work",
+                               thing->pipeline ? " " : "", thing->pipeline ? thing->pipeline : "");
     default:
         if (thing->name)
-            return print(gather, "%s \"%s\"", profile_kind_name(thing->kind), thing->name);
+            return lap_arena_print(gather->arena, "%s \"%s\"", profile_kind_name(thing->kind), thing->name);
         formats = formats_of(gather, thing);
-        return formats ? print(gather, "%s%s", profile_kind_name(thing->kind), formats) : NULL;
+        return formats ? lap_arena_print(gather->arena, "%s%s", profile_kind_name(thing->kind), formats) : NULL;
     }
 }
 
@@ -146,7 +127,7 @@ static enum lap_status find_part(struct gather *gather, size_t number)
     enum lap_status status = LAP_OK;
 
     if (key && thing->depth)
-        key = print(gather, "%s / %s", gather->parts[profile->thing_parts[thing->parent]].key, key);
+        key = lap_arena_print(gather->arena, "%s / %s", gather->parts[profile->thing_parts[thing->parent]].key, key);
     if (!key)
         return lap_no_memory(NULL);
     found = profile_names_find(&gather->keys, key);
@@ -164,7 +145,7 @@ static enum lap_status find_part(struct gather *gather, size_t number)
     part->last_frame = thing->frame;
     if (++part->in_frame == 1)
         return LAP_OK;
-    key = print(gather, "%s #%zu", key, part->in_frame);
+    key = lap_arena_print(gather->arena, "%s #%zu", key, part->in_frame);
     if (!key)
         return lap_no_memory(NULL);
     found = profile_names_find(&gather->keys, key);
@@ -286,7 +267,7 @@ static enum lap_status order_parts(struct gather *gather)
         return lap_no_memory(NULL);
     for (size_t i = 0; i < gather->part_count; i++) {
         link_part(gather, i, &first, &last);
-        if (!(keys[i] = print(gather, "%s / between", gather->parts[i].key)))
+        if (!(keys[i] = lap_arena_print(gather->arena, "%s / between", gather->parts[i].key)))
             return lap_no_memory(NULL);
     }
     number = first;
