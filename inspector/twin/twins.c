@@ -84,6 +84,15 @@ enum lap_status twins_add_encoded(struct twins *twins, uint32_t commands)
     return status == LAP_OK ? twins_add(twins, enc->base, (size_t)(enc->p - enc->base), commands) : status;
 }
 
+enum lap_status twins_add_command(struct twins *twins, uint32_t command, const void *args)
+{
+    enum lap_status status;
+
+    lap_enc_reset(&twins->recode.enc);
+    status = recode_command(&twins->recode, command, args);
+    return status == LAP_OK ? twins_add_encoded(twins, 1) : status;
+}
+
 enum lap_status twins_add_execution(struct twins *twins, uint32_t count, const uint64_t *buffers)
 {
     enum lap_status status;
@@ -157,6 +166,13 @@ enum lap_status twins_add_packet(struct twins *twins, uint64_t ticket, enum lap_
     enum lap_status status = recode_status(&twins->recode);
 
     return status == LAP_OK ? add_edit(twins, ticket, kind, command, enc->base, (size_t)(enc->p - enc->base)) : status;
+}
+
+enum lap_status twins_put_packet(struct twins *twins, uint64_t ticket, uint32_t command, const void *args)
+{
+    enum lap_status status = recode_packet(&twins->recode, command, args);
+
+    return status == LAP_OK ? twins_add_packet(twins, ticket, LAP_EDIT_BEHIND, command) : status;
 }
 
 static enum lap_status add_block(struct twins *twins, const struct recording *recording, uint64_t command_buffer,

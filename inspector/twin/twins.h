@@ -43,6 +43,8 @@ void twins_begin(struct twins *twins);
 enum lap_status twins_add(struct twins *twins, const uint8_t *data, size_t bytes, uint32_t commands) LAP_MUST_CHECK;
 /* Adds the commands that twins->recode has encoded, each behind its number. */
 enum lap_status twins_add_encoded(struct twins *twins, uint32_t commands) LAP_MUST_CHECK;
+/* Adds a command. recode.h has the errors. */
+enum lap_status twins_add_command(struct twins *twins, uint32_t command, const void *args) LAP_MUST_CHECK;
 /* Adds a vkCmdExecuteCommands. */
 enum lap_status twins_add_execution(struct twins *twins, uint32_t count, const uint64_t *buffers) LAP_MUST_CHECK;
 
@@ -66,6 +68,10 @@ enum lap_status twins_copy_executed(struct twins *twins, const struct recording 
 /* The packet that twins->recode has encoded. */
 enum lap_status twins_add_packet(struct twins *twins, uint64_t ticket, enum lap_edit_kind kind,
                                  uint32_t command) LAP_MUST_CHECK;
+
+/* A new packet behind another one. recode.h has the errors. */
+enum lap_status twins_put_packet(struct twins *twins, uint64_t ticket, uint32_t command,
+                                 const void *args) LAP_MUST_CHECK;
 
 /* A command buffer of a submit. */
 struct twins_use {

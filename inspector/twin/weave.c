@@ -15,6 +15,9 @@
 #include "inspector/twin/twins.h"
 #include "vulkan/pass.h"
 
+#define WEAVE_COMMANDS                                                                                                 \
+    RECORDINGS_COMMANDS, GEN_vkCreateRenderPass, GEN_vkCreateRenderPass2, GEN_vkCreateBuffer, GEN_lapilliBindBuffer,   \
+        GEN_lapilliBindImage, GEN_vkCreateQueryPool, GEN_vkCreateDevice, GEN_vkQueueSubmit, GEN_vkQueueSubmit2
 #define PRIMARY_NUMBERS 3u /* frame, submit, command buffer */
 
 struct bytes {
@@ -70,6 +73,8 @@ struct weave {
     uint64_t last_pass, last_buffer, last_memory, last_pool;
     struct lap_edits *edits;
     struct twins twins;
+    struct probes probes;
+    const struct probe_use *use; /* of the command that comes next, or NULL */
     /* The command buffer that is woven. */
     struct position_blocks inner[POSITION_MOST_NUMBERS]; /* [depth] */
     struct position now;
@@ -189,6 +194,8 @@ static enum lap_status see(void *state, const struct trace_call *call)
 {
     struct weave *w = state;
 
+    if (w->plan->probe_count)
+        probes_see(&w->probes, call);
     switch (call->command) {
     case GEN_vkCreateRenderPass:
         see_pass(w, call, ((const struct gen_args_vkCreateRenderPass *)call->args)->pRenderPass);
@@ -228,12 +235,10 @@ static enum lap_status see_in_block(void *state, const struct trace_call *call)
 
 static enum lap_status read_trace(struct weave *w)
 {
-    static const uint16_t commands[] = {RECORDINGS_COMMANDS,   GEN_vkCreateRenderPass, GEN_vkCreateRenderPass2,
-                                        GEN_vkCreateBuffer,    GEN_lapilliBindBuffer,  GEN_lapilliBindImage,
-                                        GEN_vkCreateQueryPool, GEN_vkCreateDevice,     GEN_vkQueueSubmit,
-                                        GEN_vkQueueSubmit2,    GEN_COMMAND_NONE};
+    static const uint16_t commands[] = {WEAVE_COMMANDS, GEN_COMMAND_NONE},
+                          more[] = {WEAVE_COMMANDS, PROBES_COMMANDS, GEN_COMMAND_NONE};
     const struct trace_visitor visitor = {
-        .commands = commands, .visit = see, .visit_in_block = see_in_block, .state = w};
+        .commands = w->plan->probe_count ? more : commands, .visit = see, .visit_in_block = see_in_block, .state = w};
     const struct position *last = &w->plan->stops[w->plan->stop_count - 1].position;
     char text[POSITION_TEXT_BYTES];
     enum lap_status status = recordings_init(&w->recordings, w->trace);
@@ -255,13 +260,6 @@ static enum lap_status read_trace(struct weave *w)
 
 /* ---- new objects ---- */
 
-static enum lap_status put_packet(struct weave *w, uint64_t ticket, uint32_t command, const void *args)
-{
-    enum lap_status status = recode_packet(&w->twins.recode, command, args);
-
-    return status == LAP_OK ? twins_add_packet(&w->twins, ticket, LAP_EDIT_BEHIND, command) : status;
-}
-
 static enum lap_status put_pass(struct weave *w, struct pass *pass, enum piece piece)
 {
     VkRenderPass handle = gen_VkRenderPass(++w->last_pass);
@@ -280,11 +278,12 @@ static enum lap_status put_pass(struct weave *w, struct pass *pass, enum piece p
         pass_piece2(create->pCreateInfo, piece);
         create->pRenderPass = &handle;
     }
-    return put_packet(w, pass->ticket, w->twins.packet.command, args);
+    return twins_put_packet(&w->twins, pass->ticket, w->twins.packet.command, args);
 }
 
-/* The device of all command buffers; *out_first: the packet with the first recording of them. */
-static enum lap_status find_device(const struct weave *w, uint64_t *out_device, uint64_t *out_first)
+/* The device of all command buffers, where it is made, and the packet with the first recording of them. */
+static enum lap_status find_device(const struct weave *w, uint64_t *out_device, uint64_t *out_ticket,
+                                   uint64_t *out_first)
 {
     *out_device = 0;
     *out_first = UINT64_MAX;
@@ -299,7 +298,12 @@ static enum lap_status find_device(const struct weave *w, uint64_t *out_device, 
         *out_device = allocation->device;
         *out_first = recording->ticket < *out_first ? recording->ticket : *out_first;
     }
-    return LAP_OK;
+    for (size_t i = w->device_count; i-- > 0;)
+        if (w->devices[i].number == *out_device) {
+            *out_ticket = w->devices[i].ticket;
+            return LAP_OK;
+        }
+    return lap_fail(LAP_ERROR_UNSUPPORTED, "nothing creates VkDevice:%" PRIu64, *out_device);
 }
 
 /* The buffer stands in front of all twins. */
@@ -307,7 +311,8 @@ static enum lap_status put_buffer(struct weave *w, uint64_t device, uint64_t tic
 {
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = w->plan->bytes,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              (w->plan->probe_count ? VK_BUFFER_USAGE_STORAGE_BUFFER_BIT : 0)};
     VkBuffer buffer = gen_VkBuffer(w->result->buffer = w->last_buffer + 1);
     const struct gen_args_vkCreateBuffer create = {
         .device = gen_VkDevice(device), .pCreateInfo = &info, .pBuffer = &buffer};
@@ -315,13 +320,14 @@ static enum lap_status put_buffer(struct weave *w, uint64_t device, uint64_t tic
                                                     .memory = gen_VkDeviceMemory(w->last_memory + 1),
                                                     .size = info.size,
                                                     .propertyFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT};
-    enum lap_status status = put_packet(w, ticket, GEN_vkCreateBuffer, &create);
+    enum lap_status status = twins_put_packet(&w->twins, ticket, GEN_vkCreateBuffer, &create);
 
-    return status == LAP_OK ? put_packet(w, ticket, GEN_lapilliBindBuffer, &bind) : status;
+    return status == LAP_OK ? twins_put_packet(&w->twins, ticket, GEN_lapilliBindBuffer, &bind) : status;
 }
 
 /* A pool lives as long as its device. */
-static enum lap_status put_pool(struct weave *w, uint64_t device, VkQueryType type, uint32_t count, uint64_t *out)
+static enum lap_status put_pool(struct weave *w, uint64_t device, uint64_t device_ticket, VkQueryType type,
+                                uint32_t count, uint64_t *out)
 {
     const VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                         .queryType = type,
@@ -332,23 +338,26 @@ static enum lap_status put_pool(struct weave *w, uint64_t device, VkQueryType ty
     const struct gen_args_vkCreateQueryPool create = {
         .device = gen_VkDevice(device), .pCreateInfo = &info, .pQueryPool = &pool};
 
-    for (size_t i = w->device_count; i-- > 0;)
-        if (w->devices[i].number == device)
-            return put_packet(w, w->devices[i].ticket, GEN_vkCreateQueryPool, &create);
-    return lap_fail(LAP_ERROR_UNSUPPORTED, "nothing creates VkDevice:%" PRIu64, device);
+    return twins_put_packet(&w->twins, device_ticket, GEN_vkCreateQueryPool, &create);
 }
 
 static enum lap_status put_objects(struct weave *w)
 {
-    uint64_t device, first;
-    enum lap_status status = find_device(w, &device, &first);
+    uint64_t device, device_ticket = 0, first;
+    enum lap_status status = find_device(w, &device, &device_ticket, &first);
 
     if (status == LAP_OK && w->plan->bytes)
         status = put_buffer(w, device, first);
+    if (status == LAP_OK && w->plan->probe_count) {
+        const struct probes_place place = {device, device_ticket, first, w->result->buffer, w->plan->probe_range};
+        status = probes_put(&w->probes, &w->twins, &place);
+    }
     if (status == LAP_OK && w->plan->timestamps)
-        status = put_pool(w, device, VK_QUERY_TYPE_TIMESTAMP, w->plan->timestamps, &w->result->timestamps);
+        status =
+            put_pool(w, device, device_ticket, VK_QUERY_TYPE_TIMESTAMP, w->plan->timestamps, &w->result->timestamps);
     if (status == LAP_OK && w->plan->queries)
-        status = put_pool(w, device, VK_QUERY_TYPE_PIPELINE_STATISTICS, w->plan->queries, &w->result->statistics);
+        status = put_pool(w, device, device_ticket, VK_QUERY_TYPE_PIPELINE_STATISTICS, w->plan->queries,
+                          &w->result->statistics);
     for (size_t i = 0; i < w->pass_count; i++)
         for (enum piece piece = PIECE_FIRST; piece < PIECES && status == LAP_OK; piece++)
             status = put_pass(w, &w->passes[i], piece);
@@ -372,23 +381,17 @@ static enum lap_status add(struct weave *w, const struct bytes *bytes)
     return twins_add(&w->twins, bytes->data, bytes->count, bytes->commands);
 }
 
-static enum lap_status encode(struct weave *w, uint32_t command, const void *args)
-{
-    lap_enc_reset(&w->twins.recode.enc);
-    return recode_command(&w->twins.recode, command, args);
-}
-
 static enum lap_status put(struct weave *w, uint32_t command, const void *args)
 {
-    enum lap_status status = encode(w, command, args);
-
-    return status == LAP_OK ? twins_add_encoded(&w->twins, 1) : status;
+    return twins_add_command(&w->twins, command, args);
 }
 
 static enum lap_status encode_kept(struct weave *w, struct bytes *out, uint32_t command, const void *args)
 {
-    enum lap_status status = encode(w, command, args);
+    enum lap_status status;
 
+    lap_enc_reset(&w->twins.recode.enc);
+    status = recode_command(&w->twins.recode, command, args);
     out->count = out->commands = 0;
     return status == LAP_OK
                ? keep(out, w->twins.recode.enc.base, (size_t)(w->twins.recode.enc.p - w->twins.recode.enc.base))
@@ -735,11 +738,31 @@ static enum lap_status put_reset(struct weave *w, enum weave_kind kind, uint64_t
     return LAP_OK;
 }
 
+/* Probes find zeros in their regions. */
+static enum lap_status put_fill(struct weave *w)
+{
+    enum lap_status status = LAP_OK;
+    bool any = false;
+
+    for (size_t i = w->next; i < w->end && status == LAP_OK; i++) {
+        const struct weave_stop *stop = &w->plan->stops[i];
+        if (stop->kind == WEAVE_PROBE && w->plan->uses[stop->first].bytes) {
+            status = probes_fill(&w->twins, &w->plan->uses[stop->first], w->result->buffer);
+            any = true;
+        }
+    }
+    return status == LAP_OK && any ? probes_wait(&w->twins) : status;
+}
+
 static enum lap_status put_stop(struct weave *w, const struct weave_stop *stop)
 {
     char text[POSITION_TEXT_BYTES];
     enum lap_status status;
 
+    if (stop->kind == WEAVE_PROBE) {
+        w->use = &w->plan->uses[stop->first];
+        return probes_bind(&w->probes, &w->twins, w->use);
+    }
     if (stop->kind != WEAVE_COPIES)
         return put_query(w, stop);
     if (!stop->begin.count)
@@ -853,6 +876,12 @@ static enum lap_status add_block(struct weave *w, const struct recording *record
             status = put_reset(w, WEAVE_TIMESTAMP, w->result->timestamps);
             if (status == LAP_OK)
                 status = put_reset(w, WEAVE_BEGIN_QUERY, w->result->statistics);
+            if (status == LAP_OK)
+                status = put_fill(w);
+        }
+        if (status == LAP_OK && w->use) {
+            status = probes_restore(&w->probes, &w->twins, w->use);
+            w->use = NULL;
         }
         if (status == LAP_OK)
             status = put_stops(w, false);
@@ -922,6 +951,7 @@ static enum lap_status add_edits(struct weave *w)
 static void finish(struct weave *w)
 {
     twins_finish(&w->twins);
+    probes_finish(&w->probes);
     recordings_finish(&w->recordings);
     for (unsigned i = 0; i < POSITION_MOST_NUMBERS; i++)
         if (w->inner[i].reader)
@@ -951,6 +981,7 @@ enum lap_status edit_weave(const struct lap_reader *trace, const struct weave_pl
     w->edits = edits;
     w->result = result;
     lap_arena_init(&w->arena, 0);
+    status = probes_init(&w->probes, plan->probes, plan->probe_count);
     for (size_t i = 0; i < plan->stop_count && status == LAP_OK; i++)
         status = list_stop(w, i);
     if (status == LAP_OK)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * weave: edits with which command buffers of submits do more, behind or in front of their commands: copy texels of
- * images into a buffer, write timestamps, begin and end queries. Each such command buffer gets a twin (twins.h), in
- * which secondary command buffers stand themselves. A render pass with a copy inside is split there: it ends, and
- * begins again with all attachments loaded. Render passes get twins for that, too, for the first piece, those in the
- * middle and the last one. One thread.
+ * images into a buffer, write timestamps, begin and end queries, run with other code (probes.h). Each such command
+ * buffer gets a twin (twins.h), in which secondary command buffers stand themselves. A render pass with a copy inside
+ * is split there: it ends, and begins again with all attachments loaded. Render passes get twins for that, too, for the
+ * first piece, those in the middle and the last one. One thread.
  *
  * The commands of a twin have other numbers than those that were recorded, so edits by position can't follow. Twins of
  * after.h keep the numbers.
@@ -22,6 +22,7 @@
 
 #include "base/status.h"
 #include "inspector/position/position.h"
+#include "inspector/twin/probes.h"
 #include "trace/read/edits.h"
 #include "trace/read/reader.h"
 
@@ -40,6 +41,7 @@ struct weave_copy {
 
 enum weave_kind {
     WEAVE_COPIES,
+    WEAVE_PROBE,     /* in front of a command, which runs with a probe */
     WEAVE_TIMESTAMP, /* when all commands in front of it are done */
     WEAVE_BEGIN_QUERY,
     WEAVE_END_QUERY, /* of pipeline statistics, in the same render pass, or both in none */
@@ -53,8 +55,8 @@ struct weave_stop {
     struct position begin;    /* the command that begins the render pass that the copies split; count 0: none does. May
                                  be `position` itself: then the copies see what the pass loads or clears */
     uint64_t render_pass;     /* with begin: its number; 0: it is dynamic rendering */
-    size_t first, count;      /* of the copies; count: not 0. Else of queries in the pool: as many as the render pass
-                                 has views */
+    size_t first, count;      /* of the copies; count: not 0. Of queries in the pool: as many as the render pass has
+                                 views. With a probe `first` is the number of its use */
 };
 
 /* Command buffers of one device. */
@@ -63,9 +65,14 @@ struct weave_plan {
     size_t stop_count;
     struct weave_copy *copies;
     size_t copy_count;
-    uint64_t bytes; /* of the buffer; 0: there are no copies */
-    bool ends;      /* the trace ends with the submit of the last stop, and nothing behind its command buffer runs */
-    bool in_place;  /* command buffers that run once are recorded differently themselves, instead of a twin */
+    const struct probe *probes;
+    size_t probe_count;
+    struct probe_use *uses;
+    size_t use_count;
+    uint64_t probe_range; /* the most bytes that a probe sees of the buffer; they fit in behind each use's place */
+    uint64_t bytes;       /* of the buffer; 0: there are no copies or probes */
+    bool ends;     /* the trace ends with the submit of the last stop, and nothing behind its command buffer runs */
+    bool in_place; /* command buffers that run once are recorded differently themselves, instead of a twin */
     uint64_t last_frame; /* the replay ends there; 0: with the trace */
     /* Pools of queries, which nothing destroys. Command buffers reset their own queries: for queues with graphics or
      * compute. */
