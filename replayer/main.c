@@ -39,6 +39,7 @@
 #include "replayer/verify/ignore_list.h"
 #include "replayer/verify/pictures.h"
 #include "replayer/verify/profile.h"
+#include "replayer/verify/shader_values.h"
 #include "replayer/verify/texel_history.h"
 #include "replayer/verify/verify.h"
 #include "trace/format/info.h"
@@ -124,13 +125,15 @@ static int report_checks(const struct replay *r, const struct lap_log *log, bool
 
 static bool has_results(const struct replay_options *options)
 {
-    return options->pictures.folder || options->texel.wanted || options->profile.wish.first_frame;
+    return options->pictures.folder || options->texel.wanted || options->profile.wish.first_frame ||
+           options->debug.wish.at.count;
 }
 
-/* --pictures, --pixel, --profile. */
+/* --pictures, --pixel, --profile, --debug. */
 static int write_results(struct replay *r, const struct lap_log *log)
 {
     switch (r->options.texel.wanted               ? replay_print_texel_history(r)
+            : r->options.debug.wish.at.count      ? replay_print_shader_values(r)
             : r->options.profile.wish.first_frame ? replay_print_profile(r)
                                                   : replay_write_pictures(r)) {
     case LAP_OK:
@@ -487,6 +490,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     struct picture_list pictures = {.at = NULL};
     struct texel_history history = {.row_count = 0};
     struct stamps stamps = {.count = 0};
+    struct shader_values values = {.buffer = 0};
     struct replay_request request = {.text = NULL};
     struct replay replay = {.log = log};
     struct ready ready;
@@ -501,6 +505,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     if (options->progress_fd)
         (void)signal(SIGPIPE, SIG_IGN);
     options->judge = options->validate_shaders ? replay_spirv_tools : NULL;
+    options->text = replay_spirv_tools_text;
     if (make_folders(options) != LAP_OK || (options->listen && replay_receive_prepare(&receive, options) != LAP_OK))
         return say(log, EXIT_USAGE);
     if (options->ignored_file) {
@@ -517,6 +522,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     options->pictures.list = &pictures;
     options->texel.history = &history;
     options->profile.stamps = &stamps;
+    options->debug.values = &values;
     if (options->pictures.list_file && (status = replay_pictures_read_list(&options->pictures)) != LAP_OK) {
         picture_list_finish(&pictures);
         return say(log, status == LAP_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED);
@@ -571,6 +577,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     picture_list_finish(&pictures);
     texel_history_finish(&history);
     stamps_finish(&stamps);
+    shader_values_finish(&values);
     replay_request_finish(&request);
     return code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "replayer/options.h"
+#include "replayer/options_internal.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,15 +16,7 @@
 #define DEFAULT_AHEAD_BYTES ((uint64_t)32 << 20) /* larger windows keep allocating fresh memory */
 #define MAX_NUMBER          UINT64_C(1000000000)
 
-struct row {
-    /* value: [=X] is optional and follows =; [X] may also be the next word if that ends in .json. */
-    const char *name, *value, *help;
-    enum lap_status (*take)(const struct row *row, const char *value, struct replay_options *out);
-    bool asked;                              /* a replay that waits can be asked for it */
-    size_t at;                               /* where store_* put it in the options */
-    void (*act)(enum replay_action *action); /* in the place of take */
-};
-#define MEMBER(name) .at = offsetof(struct replay_options, name)
+#define MEMBER(name)        .at = offsetof(struct replay_options, name)
 
 /* ---- values ---- */
 
@@ -233,116 +225,6 @@ static enum lap_status check_pictures(const struct replay_options *options, enum
         return lap_fail(LAP_ERROR_ARGUMENT, "--pictures is for a replay of a file, alone");
     if (options->json && options->validate)
         return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --pictures or for --validate, not for both");
-    return LAP_OK;
-}
-
-/* "400,300" */
-static enum lap_status take_pixel(const struct row *row, const char *value, struct replay_options *out)
-{
-    struct texel_wish *wish = &out->texel.wish;
-    int end = 0;
-
-    out->texel.wanted = strspn(value, "0123456789,") == strlen(value) && strlen(value) < 20 &&
-                        sscanf(value, "%" SCNu32 ",%" SCNu32 "%n", &wish->x, &wish->y, &end) == 2 && !value[end];
-    return out->texel.wanted ? LAP_OK : lap_fail(LAP_ERROR_ARGUMENT, "%s wants X,Y, not \"%s\"", row->name, value);
-}
-
-static enum lap_status take_pixel_at(const struct row *row, const char *value, struct replay_options *out)
-{
-    enum lap_status status = position_parse(value, &out->texel.wish.at);
-    return status == LAP_OK ? status : lap_fail_context(status, "%s", row->name);
-}
-
-/* "VkImage:7", or with a level, and a layer. */
-static enum lap_status take_target(const struct row *row, const char *value, struct replay_options *out)
-{
-    struct texel_wish *wish = &out->texel.wish;
-    const char *numbers = value + strlen("VkImage:");
-    int end = 0;
-
-    wish->level = wish->layer = 0;
-    if (strncmp(value, "VkImage:", strlen("VkImage:")) != 0 || strspn(numbers, "0123456789,") != strlen(numbers) ||
-        strlen(numbers) > 40 ||
-        sscanf(numbers, "%" SCNu64 "%n,%" SCNu32 "%n,%" SCNu32 "%n", &wish->image, &end, &wish->level, &end,
-               &wish->layer, &end) < 1 ||
-        numbers[end] || !wish->image)
-        return lap_fail(LAP_ERROR_ARGUMENT, "%s wants VkImage:N, perhaps with ,LEVEL or ,LEVEL,LAYER, not \"%s\"",
-                        row->name, value);
-    return LAP_OK;
-}
-
-static enum lap_status take_aspect(const struct row *row, const char *value, struct replay_options *out)
-{
-    out->texel.wish.aspect = strcmp(value, "color") == 0     ? VK_IMAGE_ASPECT_COLOR_BIT
-                             : strcmp(value, "depth") == 0   ? VK_IMAGE_ASPECT_DEPTH_BIT
-                             : strcmp(value, "stencil") == 0 ? VK_IMAGE_ASPECT_STENCIL_BIT
-                                                             : 0;
-    return out->texel.wish.aspect
-               ? LAP_OK
-               : lap_fail(LAP_ERROR_ARGUMENT, "%s wants color, depth or stencil, not \"%s\"", row->name, value);
-}
-
-/* "50", "50-59" or "all". */
-static enum lap_status take_profile(const struct row *row, const char *value, struct replay_options *out)
-{
-    struct stamps_wish *wish = &out->profile.wish;
-    int end = 0, end_of_two = 0;
-
-    if (strcmp(value, "all") == 0) {
-        wish->first_frame = 1;
-        wish->last_frame = UINT64_MAX;
-        return LAP_OK;
-    }
-    if (strspn(value, "0123456789-") == strlen(value) && strlen(value) < 36 && value[0] != '-' &&
-        sscanf(value, "%" SCNu64 "%n-%" SCNu64 "%n", &wish->first_frame, &end, &wish->last_frame, &end_of_two) >= 1) {
-        if (!value[end])
-            wish->last_frame = wish->first_frame;
-        if ((!value[end] || (end_of_two && !value[end_of_two])) && wish->first_frame &&
-            wish->first_frame <= wish->last_frame)
-            return LAP_OK;
-    }
-    return lap_fail(LAP_ERROR_ARGUMENT, "%s wants frames: N, A-B or all, not \"%s\"", row->name, value);
-}
-
-static enum lap_status check_profile(const struct replay_options *options, enum replay_action action)
-{
-    const struct stamps_wish *wish = &options->profile.wish;
-    const struct edit_experiments *e = &options->experiments;
-
-    if (!wish->first_frame && (wish->draws || wish->statistics))
-        return lap_fail(LAP_ERROR_ARGUMENT, "--profile-draws and --profile-statistics are for --profile");
-    if (!wish->first_frame)
-        return LAP_OK;
-    if (options->pictures.folder || options->texel.wanted || options->wait || options->listen || options->blackhole ||
-        options->stop_at || options->list_objects || action == REPLAY_ACTION_CHECK ||
-        (options->last_frame && wish->last_frame != UINT64_MAX && options->last_frame < wish->last_frame))
-        return lap_fail(LAP_ERROR_ARGUMENT, "--profile is for a replay of a file, alone");
-    if (options->json && options->validate)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --profile or for --validate, not for both");
-    if (e->skip.count || e->only.count || e->has_most_draws)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--profile times all work: without --skip, --only and --at-most-draws");
-    return LAP_OK;
-}
-
-static enum lap_status check_texel(const struct replay_options *options, enum replay_action action)
-{
-    const struct replay_texel *texel = &options->texel;
-    const struct replay_pictures *pictures = &options->pictures;
-
-    if (!texel->wanted && (texel->wish.at.count || texel->wish.image || texel->wish.aspect || texel->all))
-        return lap_fail(LAP_ERROR_ARGUMENT, "--pixel-at, --target, --aspect and --all are for --pixel");
-    if (!texel->wanted)
-        return LAP_OK;
-    if (!texel->wish.at.count)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--pixel wants --pixel-at");
-    if ((pictures->folder && !options->wait) || pictures->after.count || pictures->each.at.count || pictures->names ||
-        options->listen || options->verify || options->hashes_file || options->blackhole || options->measure ||
-        options->stop_at || options->list_objects || action == REPLAY_ACTION_CHECK)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--pixel is for a replay of a file, alone");
-    if (options->experiments.skip.count || options->experiments.only.count || options->experiments.has_most_draws)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--pixel is for all draws: without --skip, --only and --at-most-draws");
-    if (options->json && options->validate)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --pixel or for --validate, not for both");
     return LAP_OK;
 }
 
@@ -560,23 +442,38 @@ static const struct row rows[] = {
      "with --pictures: the bytes of the texels instead, as copies to buffers have them; also: besides the PNG",
      .take = parse_raw, .asked = true},
     {"--pixel", "X,Y", "print which commands change this texel, and from what to what (lapilli pixel)",
-     .take = take_pixel, .asked = true},
+     .take = replay_take_pixel, .asked = true},
     {"--pixel-at", "POSITION", "with --pixel: of this frame, or of what is in front of the end of this place in it",
-     .take = take_pixel_at, .asked = true},
+     .take = replay_take_pixel_at, .asked = true},
     {"--target", "VkImage:N", "with --pixel: of this image, perhaps with ,LEVEL,LAYER; default: the presented one",
-     .take = take_target, .asked = true},
+     .take = replay_take_target, .asked = true},
     {"--aspect", "NAME", "with --pixel: color, depth or stencil; default: the first one that the format has",
-     .take = take_aspect, .asked = true},
+     .take = replay_take_aspect, .asked = true},
     {"--all", NULL, "with --pixel: also commands that do not change it", .take = store_flag, .asked = true,
      MEMBER(texel.all)},
     {"--profile", "FRAMES",
      "print how long the work of frames takes, as lines of JSON (lapilli profile): N, A-B or all; plays with one "
      "thread",
-     .take = take_profile},
+     .take = replay_take_profile},
     {"--profile-draws", NULL, "with --profile: also single commands in render passes", .take = store_flag,
      MEMBER(profile.wish.draws)},
     {"--profile-statistics", NULL, "with --profile: also pipeline statistics", .take = store_flag,
      MEMBER(profile.wish.statistics)},
+    {"--debug", "POSITION",
+     "print the values that a shader of this draw or dispatch computes (lapilli debug), with one of these:",
+     .take = replay_take_debug, .asked = true},
+    {"--texel", "X,Y", "with --debug: the fragment shader, for this texel", .take = replay_take_invocation,
+     .asked = true},
+    {"--vertex", "N", "with --debug: the vertex shader, for the vertex with this VertexIndex",
+     .take = replay_take_invocation, .asked = true},
+    {"--instance", "N", "with --vertex: of this InstanceIndex; default: the first one of the draw",
+     .take = replay_take_invocation, .asked = true},
+    {"--invocation", "X,Y,Z", "with --debug: the compute shader, for this GlobalInvocationId",
+     .take = replay_take_invocation, .asked = true},
+    {"--name", "NAME", "with --debug: a table of the values with this name, or of an id like %46", .take = store_text,
+     .asked = true, MEMBER(debug.name)},
+    {"--all-fragments", NULL, "with --debug: all invocations that there are, not the last one that came to its end",
+     .take = store_flag, .asked = true, MEMBER(debug.all)},
     {"--wait", "FRAME", "play what is in front of this frame, then wait until stdin says how to go on (docs/cli.md)",
      .take = store_frame, MEMBER(wait)},
     {"--list-objects", NULL, "print the objects that live where the replay ends", .take = store_flag,
@@ -805,8 +702,10 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
         return lap_fail(LAP_ERROR_ARGUMENT, "--frames and --warm-up are for --measure");
     if (out->preload)
         out->ahead_bytes = preload_bytes();
-    if (out->json && *out_action == REPLAY_ACTION_PLAY && !out->validate && !out->pictures.folder && !out->texel.wanted)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --check, --list-gpus, --validate, --pictures and --pixel");
+    if (out->json && *out_action == REPLAY_ACTION_PLAY && !out->validate && !out->pictures.folder &&
+        !out->texel.wanted && !out->debug.wish.at.count)
+        return lap_fail(LAP_ERROR_ARGUMENT,
+                        "--json is for --check, --list-gpus, --validate, --pictures, --pixel and --debug");
     if (out->progress_fd && *out_action == REPLAY_ACTION_CHECK)
         return lap_fail(LAP_ERROR_ARGUMENT, "--progress is for a replay");
     if (out->has_tolerance && !out->verify)
@@ -823,11 +722,12 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
         return lap_fail(LAP_ERROR_ARGUMENT, "--stop-at, --read and --read-to belong together");
     if (out->stop_at && (out->blackhole || out->listen || *out_action == REPLAY_ACTION_CHECK))
         return lap_fail(LAP_ERROR_ARGUMENT, "--stop-at is for a replay of a file");
-    if ((out->pictures.folder || out->texel.wanted || out->profile.wish.first_frame) &&
+    if ((out->pictures.folder || out->texel.wanted || out->profile.wish.first_frame || out->debug.wish.at.count) &&
         out->present == REPLAY_PRESENT_AUTO)
         out->present = REPLAY_PRESENT_HEADLESS;
-    if (check_pictures(out, *out_action) != LAP_OK || check_texel(out, *out_action) != LAP_OK ||
-        check_profile(out, *out_action) != LAP_OK || check_validation(out, *out_action) != LAP_OK)
+    if (check_pictures(out, *out_action) != LAP_OK || replay_check_texel(out, *out_action) != LAP_OK ||
+        replay_check_profile(out, *out_action) != LAP_OK || replay_check_debug(out, *out_action) != LAP_OK ||
+        check_validation(out, *out_action) != LAP_OK)
         return LAP_ERROR_ARGUMENT;
     if (out->listen && (out->file || *out_action == REPLAY_ACTION_CHECK))
         return lap_fail(LAP_ERROR_ARGUMENT, "--listen is for a replay, and instead of a file");
@@ -863,9 +763,13 @@ enum lap_status replay_options_ask(int argc, char **argv, struct replay_options 
         if (status != LAP_OK)
             return status;
     }
-    if (!!options->pictures.after.count + !!options->pictures.each.at.count + options->texel.wanted != 1)
-        return lap_fail(LAP_ERROR_ARGUMENT, "a replay that waits wants --after, or else --each or --pixel");
-    return check_pictures(options, action) == LAP_OK ? check_texel(options, action) : LAP_ERROR_ARGUMENT;
+    if (!!options->pictures.after.count + !!options->pictures.each.at.count + options->texel.wanted +
+            !!options->debug.wish.at.count !=
+        1)
+        return lap_fail(LAP_ERROR_ARGUMENT, "a replay that waits wants --after, or else --each, --pixel or --debug");
+    if (check_pictures(options, action) != LAP_OK || replay_check_texel(options, action) != LAP_OK)
+        return LAP_ERROR_ARGUMENT;
+    return replay_check_debug(options, action);
 }
 
 void replay_options_finish(struct replay_options *options)

@@ -31,11 +31,11 @@ struct instrument_wish {
     enum instrument_kind kind;
     uint32_t model; /* SpvExecutionModel: 0 vertex, 4 fragment, 5 GLCompute */
     const char *entry;
-    uint32_t set;           /* the buffer is its binding 0 */
-    uint32_t invocation[3]; /* a texel, a vertex and its instance, or a global invocation */
-    bool any;               /* all invocations match */
-    bool primitive;         /* the device has Geometry: the code may use PrimitiveId */
-    bool early;             /* INSTRUMENT_COUNT: with early tests, where that changes no result */
+    uint32_t set;                          /* the buffer is its binding 0 */
+    uint32_t invocation[3];                /* a texel, a vertex and its instance, or a global invocation */
+    bool any;                              /* all invocations match */
+    bool primitive;                        /* the device has Geometry: the code may use PrimitiveId */
+    bool early;                            /* INSTRUMENT_COUNT: with early tests, where that changes no result */
     uint32_t most_invocations, most_words; /* most_words: of the log of one */
     uint32_t width, height;                /* INSTRUMENT_COUNT */
 };
@@ -79,11 +79,11 @@ struct instrument_code {
     uint32_t result_count;
     struct instrument_segment *segments;
     uint32_t segment_count;
-    uint32_t outputs;             /* the segment with the outputs; UINT32_MAX: there are none */
-    uint32_t first, stride;       /* words of the region */
+    uint32_t outputs;       /* the segment with the outputs; UINT32_MAX: there are none */
+    uint32_t first, stride; /* words of the region */
     uint64_t region_bytes;
-    bool primitive;               /* the header has PrimitiveId */
-    bool early;                   /* tests come before the code */
+    bool primitive; /* the header has PrimitiveId */
+    bool early;     /* tests come before the code */
 };
 
 /* The pointers of *out lead into the arena. LAP_ERROR_FORMAT: it is no module, or one that is not well made.

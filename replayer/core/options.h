@@ -11,6 +11,7 @@
 #include "base/process/sandbox.h"
 #include "base/status.h"
 #include "inspector/edit/experiments.h"
+#include "inspector/edit/shader_values.h"
 #include "inspector/edit/stamps.h"
 #include "inspector/edit/texel_history.h"
 #include "inspector/position/position.h"
@@ -25,6 +26,9 @@ struct replay_spirv_target; /* shader_validation.h */
  * LAP_ERROR_MEMORY. */
 typedef enum lap_status (*replay_spirv_judge)(const struct replay_spirv_target *target, const uint32_t *words,
                                               size_t word_count);
+/* *out: the text of SPIR-V, from malloc, a line for each instruction; texts of sources may have more.
+ * LAP_ERROR_UNSUPPORTED: it has none. */
+typedef enum lap_status (*replay_spirv_text)(const uint32_t *words, size_t word_count, char **out);
 
 enum replay_present { REPLAY_PRESENT_AUTO, REPLAY_PRESENT_WINDOW, REPLAY_PRESENT_HEADLESS, REPLAY_PRESENT_OFF };
 
@@ -51,6 +55,14 @@ struct replay_texel {
     bool wanted, all;       /* all: also the commands that do not change it */
     struct texel_wish wish; /* inspector/edit/texel_history.h */
     struct texel_history *history;
+};
+
+/* --debug. */
+struct replay_debug {
+    struct values_wish wish; /* inspector/edit/shader_values.h; at.count 0: it is not given */
+    struct shader_values *values;
+    const char *name; /* only values with this name; NULL: all, beside the code */
+    bool all;         /* all fragments, not one */
 };
 
 /* --profile. */
@@ -98,6 +110,7 @@ struct replay_options {
     struct replay_reading *reading;      /* both, open; NULL: nothing is read */
     struct replay_pictures pictures;     /* written where the replay ends; main.c makes its list */
     struct replay_texel texel;           /* its history is printed where the replay ends; main.c makes it */
+    struct replay_debug debug;           /* its values are printed where the replay ends; main.c makes them */
     struct replay_profile profile;       /* its times are printed where the replay ends; main.c makes its stamps */
     unsigned threads;                    /* threads that play command buffers; 0: by the trace and the machine */
     uint64_t first_measured,
@@ -106,6 +119,7 @@ struct replay_options {
     uint64_t ahead_bytes;     /* how far the reader reads ahead; 0: not at all */
     bool blackhole;           /* submit no commands, only waits and signals */
     bool preload;             /* read everything before the first frame */
+    replay_spirv_text text;   /* of code beside values; NULL: there is none */
     replay_spirv_judge judge; /* of the code of shaders; NULL: it is not checked */
     bool measure;
     const char *measure_file; /* with measure: the figures go there as JSON; NULL: stdout, as text */

@@ -28,6 +28,8 @@ struct replay_spirv_target {
 
 /* spirv_tools.c: NULL in builds without SPIRV-Tools. */
 extern const replay_spirv_judge replay_spirv_tools;
+/* NULL: the same. */
+extern const replay_spirv_text replay_spirv_tools_text;
 
 /* For a device of this version; info: as it was recorded. */
 void replay_spirv_target_init(struct replay_spirv_target *target, uint32_t api_version, const VkDeviceCreateInfo *info);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The SPIR-V validator. Only lapilli-replay links it, not the tests of the replayer's parts: it is large. */
+/* The SPIR-V validator, and the text of SPIR-V. Only lapilli-replay links it, not the tests of the replayer's parts: it
+ * is large. */
 #include "replayer/device/shader_validation.h"
 
 #include <string.h>
@@ -109,7 +110,29 @@ out:
     return status;
 }
 
+static enum lap_status text_of(const uint32_t *words, size_t word_count, char **out)
+{
+    spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
+    spv_text text = NULL;
+    spv_result_t result = context
+                              ? spvBinaryToText(context, words, word_count,
+                                                SPV_BINARY_TO_TEXT_OPTION_NO_HEADER | SPV_BINARY_TO_TEXT_OPTION_INDENT |
+                                                    SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES,
+                                                &text, NULL)
+                              : SPV_ERROR_OUT_OF_MEMORY;
+
+    *out = result == SPV_SUCCESS && text ? strdup(text->str) : NULL;
+    spvTextDestroy(text);
+    spvContextDestroy(context);
+    return *out ? LAP_OK
+           : result == SPV_SUCCESS || !context
+               ? lap_no_memory("the text of a shader")
+               : lap_fail(LAP_ERROR_UNSUPPORTED, "SPIRV-Tools has no text for this code");
+}
+
 const replay_spirv_judge replay_spirv_tools = judge;
+const replay_spirv_text replay_spirv_tools_text = text_of;
 #else
+const replay_spirv_text replay_spirv_tools_text = NULL;
 const replay_spirv_judge replay_spirv_tools = NULL;
 #endif

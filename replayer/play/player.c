@@ -180,6 +180,9 @@ static enum lap_status edit(struct replay *r, const struct lap_reader_options *o
                              .history = r->options.texel.history,
                              .timed = &r->options.profile.wish,
                              .stamps = r->options.profile.stamps,
+                             .debugged = &r->options.debug.wish,
+                             .values = r->options.debug.values,
+                             .will_debug = r->options.wait != 0,
                              .reader = r->reader};
     enum lap_status status;
 
@@ -198,7 +201,7 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
                                                       .trusts_blobs = !options->verify};
     bool is_program, edits = edit_experiments_are_wanted(&options->experiments) || options->pictures.after.count ||
                              options->pictures.each.at.count || options->texel.wanted ||
-                             options->profile.wish.first_frame;
+                             options->profile.wish.first_frame || options->debug.wish.at.count || options->wait;
     enum lap_status status;
 
     memset(r, 0, sizeof *r);
@@ -223,7 +226,8 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
                 "the trace lacks contents that buffers or images had before it begins (lapilli info says why): work "
                 "that uses them may give something else");
     r->options.writes_all_images = lap_info_flag(lap_reader_summary(r->reader)->info, "trimmed_contents");
-    r->options.reads_all_images = options->reading != NULL || options->pictures.folder != NULL || options->texel.wanted;
+    r->options.reads_all_images = options->reading != NULL || options->pictures.folder != NULL ||
+                                  options->texel.wanted || options->debug.wish.at.count;
     r->dictionary = calloc(1, sizeof *r->dictionary);
     if (!r->dictionary)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory for the dictionary");

@@ -141,7 +141,9 @@ enum lap_status replay_wait_end(struct replay *r, const struct replay_options *a
                              .each = &r->options.pictures.each,
                              .pictures = asked->pictures.list,
                              .texel = asked->texel.wanted ? &asked->texel.wish : NULL,
-                             .history = asked->texel.history};
+                             .history = asked->texel.history,
+                             .debugged = &r->options.debug.wish,
+                             .values = asked->debug.values};
     enum lap_status status;
 
     r->waited = true;
@@ -152,6 +154,7 @@ enum lap_status replay_wait_end(struct replay *r, const struct replay_options *a
     r->options.pictures = asked->pictures;
     r->options.pictures.each.names = asked->pictures.names;
     r->options.texel = asked->texel;
+    r->options.debug = asked->debug;
     r->options.json = asked->json;
     status = lap_reader_open_again(r->reader, NULL, &work.reader);
     if (status != LAP_OK)
