@@ -129,11 +129,17 @@ static bool has_results(const struct replay_options *options)
            options->debug.wish.at.count;
 }
 
+/* With --after the pictures are wanted that the changed code makes. */
+static bool prints_values(const struct replay_options *options)
+{
+    return options->debug.wish.at.count && !options->pictures.after.count;
+}
+
 /* --pictures, --pixel, --profile, --debug. */
 static int write_results(struct replay *r, const struct lap_log *log)
 {
     switch (r->options.texel.wanted               ? replay_print_texel_history(r)
-            : r->options.debug.wish.at.count      ? replay_print_shader_values(r)
+            : prints_values(&r->options)          ? replay_print_shader_values(r)
             : r->options.profile.wish.first_frame ? replay_print_profile(r)
                                                   : replay_write_pictures(r)) {
     case LAP_OK:

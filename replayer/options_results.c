@@ -184,7 +184,7 @@ enum lap_status replay_check_debug(const struct replay_options *options, enum re
         return lap_fail(LAP_ERROR_ARGUMENT, "--debug wants --texel, --vertex or --invocation");
     if (wish->has_instance && wish->stage != VK_SHADER_STAGE_VERTEX_BIT)
         return lap_fail(LAP_ERROR_ARGUMENT, "--instance is for --vertex");
-    if ((options->pictures.folder && !options->wait) || options->pictures.after.count ||
+    if ((options->pictures.folder && !options->wait && !options->pictures.after.count) ||
         options->pictures.each.at.count || options->pictures.names || options->texel.wanted ||
         options->profile.wish.first_frame || options->listen || options->verify || options->hashes_file ||
         options->blackhole || options->measure || options->stop_at || options->list_objects ||

@@ -2,35 +2,15 @@
 /* Gives each fragment entry point of a module a new function, which stores constants to the outputs and returns. What
  * was there before stays in the module, and nothing calls it. */
 #include "inspector/edit/shader_code.h"
-#include "inspector/edit/spirv.h"
+#include "inspector/spirv/spirv.h"
+#include "inspector/spirv/spirv_write.h"
 #include "vulkan/shader/spirv.h"
 
 struct patch {
     struct spirv spirv;
-    struct lap_arena *arena;
-    uint32_t *out;
-    size_t count, capacity;
+    struct spirv_writer out;
     uint32_t next_id;
-    bool failed;
 };
-
-static void put(struct patch *p, const uint32_t *words, size_t count)
-{
-    if (p->failed || p->count + count > p->capacity) {
-        p->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        p->out[p->count++] = words[i];
-}
-
-#define PUT(p, op, ...)                                                                                                \
-    do {                                                                                                               \
-        const uint32_t operands[] = {__VA_ARGS__};                                                                     \
-        uint32_t head = (uint32_t)(sizeof operands / sizeof *operands + 1) << 16 | (op);                               \
-        put(p, &head, 1);                                                                                              \
-        put(p, operands, sizeof operands / sizeof *operands);                                                          \
-    } while (0)
 
 /* 1 or 0 as a number of a type. 0: it is no number, or a strange one. */
 static uint32_t put_number(struct patch *p, uint32_t type, bool one)
@@ -45,9 +25,9 @@ static uint32_t put_number(struct patch *p, uint32_t type, bool one)
         high = t[2] == 64 ? 0x3ff00000u : 0;
     }
     if (t[2] == 64)
-        PUT(p, SPIRV_CONSTANT, type, p->next_id, low, high);
+        SPIRV_PUT(&p->out, SPIRV_CONSTANT, type, p->next_id, low, high);
     else
-        PUT(p, SPIRV_CONSTANT, type, p->next_id, low);
+        SPIRV_PUT(&p->out, SPIRV_CONSTANT, type, p->next_id, low);
     return p->next_id++;
 }
 
@@ -63,15 +43,15 @@ static uint32_t put_colour(struct patch *p, uint32_t type)
         if (one && zero) {
             const uint32_t parts[4] = {one, zero, one, one};
             const uint32_t head[] = {(3 + t[3]) << 16 | SPIRV_CONSTANT_COMPOSITE, type, p->next_id};
-            put(p, head, 3);
-            put(p, parts, t[3]);
+            spirv_put(&p->out, head, 3);
+            spirv_put(&p->out, parts, t[3]);
             return p->next_id++;
         }
     }
     id = put_number(p, type, true);
     if (id)
         return id;
-    PUT(p, SPIRV_CONSTANT_NULL, type, p->next_id);
+    SPIRV_PUT(&p->out, SPIRV_CONSTANT_NULL, type, p->next_id);
     return p->next_id++;
 }
 
@@ -91,16 +71,16 @@ static bool is_colour(const struct spirv *spirv, uint32_t id)
 static void put_entry(struct patch *p, const uint32_t *entry, uint32_t function)
 {
     const uint32_t length = entry[0] >> 16, interface = spirv_interface(entry);
-    size_t at = p->count;
+    size_t at = p->out.count;
 
-    put(p, entry, interface);
+    spirv_put(&p->out, entry, interface);
     for (uint32_t i = interface; i < length; i++)
         if (is_colour(&p->spirv, entry[i]))
-            put(p, &entry[i], 1);
-    if (p->failed)
+            spirv_put(&p->out, &entry[i], 1);
+    if (p->out.failed)
         return;
-    p->out[at] = (uint32_t)(p->count - at) << 16 | SPIRV_ENTRY_POINT;
-    p->out[at + 2] = function;
+    p->out.words[at] = (uint32_t)(p->out.count - at) << 16 | SPIRV_ENTRY_POINT;
+    p->out.words[at + 2] = function;
 }
 
 static void put_function(struct patch *p, const uint32_t *entry, uint32_t number, const uint32_t *colours)
@@ -108,13 +88,13 @@ static void put_function(struct patch *p, const uint32_t *entry, uint32_t number
     const uint32_t *function = spirv_instruction(&p->spirv, entry[2]);
     const uint32_t length = entry[0] >> 16, end = 1u << 16;
 
-    PUT(p, SPIRV_FUNCTION, function[1], number, 0, function[4]);
-    PUT(p, SPIRV_LABEL, p->next_id++);
+    SPIRV_PUT(&p->out, SPIRV_FUNCTION, function[1], number, 0, function[4]);
+    SPIRV_PUT(&p->out, SPIRV_LABEL, p->next_id++);
     for (uint32_t i = spirv_interface(entry); i < length; i++)
         if (is_colour(&p->spirv, entry[i]))
-            PUT(p, SPIRV_STORE, entry[i], colours[entry[i]]);
-    put(p, &(uint32_t){end | SPIRV_RETURN}, 1);
-    put(p, &(uint32_t){end | SPIRV_FUNCTION_END}, 1);
+            SPIRV_PUT(&p->out, SPIRV_STORE, entry[i], colours[entry[i]]);
+    spirv_put(&p->out, &(uint32_t){end | SPIRV_RETURN}, 1);
+    spirv_put(&p->out, &(uint32_t){end | SPIRV_FUNCTION_END}, 1);
 }
 
 /* Modes of the entry points that get new functions are left out. */
@@ -146,7 +126,7 @@ static void put_all(struct patch *p, uint32_t first_function, uint32_t *colours)
     uint32_t entries = 0;
     bool in_functions = false;
 
-    put(p, s->words, LAP_SPIRV_HEADER_WORDS);
+    spirv_put(&p->out, s->words, LAP_SPIRV_HEADER_WORDS);
     for (size_t at = LAP_SPIRV_HEADER_WORDS; at < s->count; at += s->words[at] >> 16) {
         const uint32_t *instruction = &s->words[at];
         uint32_t op = instruction[0] & 0xffff;
@@ -157,22 +137,22 @@ static void put_all(struct patch *p, uint32_t first_function, uint32_t *colours)
         if (op == SPIRV_ENTRY_POINT && is_fragment(instruction))
             put_entry(p, instruction, first_function + entries);
         else if (!is_mode_of(p, instruction))
-            put(p, instruction, instruction[0] >> 16);
+            spirv_put(&p->out, instruction, instruction[0] >> 16);
         entries += op == SPIRV_ENTRY_POINT;
         for (uint32_t i = 0; op == SPIRV_ENTRY_POINT && entries == s->entry_count && i < entries; i++)
             if (is_fragment(s->entries[i]))
-                PUT(p, SPIRV_EXECUTION_MODE, first_function + i, SPIRV_MODE_ORIGIN_UPPER_LEFT);
+                SPIRV_PUT(&p->out, SPIRV_EXECUTION_MODE, first_function + i, SPIRV_MODE_ORIGIN_UPPER_LEFT);
     }
     for (uint32_t i = 0; i < s->entry_count; i++)
         if (is_fragment(s->entries[i]))
             put_function(p, s->entries[i], first_function + i, colours);
-    if (!p->failed)
-        p->out[3] = p->next_id;
+    if (!p->out.failed)
+        p->out.words[3] = p->next_id;
 }
 
 static enum lap_status change(void *user, struct lap_arena *arena, const uint32_t **words, size_t *bytes)
 {
-    struct patch p = {.arena = arena};
+    struct patch p = {.out.arena = arena};
     uint32_t *colours, fragments = 0, first_function;
     enum lap_status status = spirv_read(&p.spirv, arena, *words, *bytes);
 
@@ -182,19 +162,16 @@ static enum lap_status change(void *user, struct lap_arena *arena, const uint32_
         fragments += is_fragment(p.spirv.entries[i]);
     if (!fragments)
         return LAP_OK;
-    /* For each word of an interface at most: a composite with two constants, and a store. */
-    p.capacity = p.spirv.count + 32 + (size_t)p.spirv.entry_count * 16 + p.spirv.interface_words * 24;
-    p.out = lap_arena_alloc(arena, p.capacity * sizeof *p.out, sizeof *p.out);
     colours = lap_arena_zalloc(arena, p.spirv.bound, sizeof *colours, sizeof *colours);
-    if (!p.out || !colours)
+    if (!colours)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     first_function = p.spirv.bound;
     p.next_id = p.spirv.bound + p.spirv.entry_count;
     put_all(&p, first_function, colours);
-    if (p.failed)
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "a fragment shader is too strange to be replaced");
-    *words = p.out;
-    *bytes = p.count * sizeof *p.out;
+    if (p.out.failed)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    *words = p.out.words;
+    *bytes = p.out.count * sizeof *p.out.words;
     return LAP_OK;
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "inspector/edit/shader_fit.h"
-#include "inspector/edit/spirv.h"
+#include "inspector/spirv/spirv.h"
 #include "trace/format/hash.h"
 
 #define ARENA_BYTES       ((size_t)1 << 30)

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "inspector/edit/spirv.h"
+#include "inspector/spirv/spirv.h"
 
 /* LAP_ERROR_ARGUMENT, with a sentence about `other`: it does not fit. LAP_ERROR_MEMORY. */
 enum lap_status shader_fit(const struct spirv *one, const struct spirv *other, struct lap_arena *arena) LAP_MUST_CHECK;

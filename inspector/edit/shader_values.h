@@ -14,9 +14,9 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "inspector/edit/instrument.h"
 #include "inspector/edit/pipeline_code.h"
 #include "inspector/position/position.h"
+#include "inspector/spirv/instrument.h"
 #include "trace/read/edits.h"
 #include "trace/read/reader.h"
 

@@ -19,6 +19,7 @@ enum opcode {
     OP_SOURCE_CONTINUED = 2,
     OP_SOURCE = 3,
     OP_STRING = 7,
+    OP_FUNCTION = 54,
     OP_LOAD = 61,
     OP_STORE = 62,
     OP_ACCESS_CHAIN = 65,
@@ -200,12 +201,12 @@ static void print_values(const struct listing *l, const uint32_t *invocation, ui
     putchar('\n');
 }
 
-/* text: NULL: instructions have only their ids. */
 static void print_code(const struct listing *l, const uint32_t *invocation, const char *text)
 {
     const uint32_t *words = l->values->of.words;
     const size_t count = l->values->of.bytes / sizeof *words;
     uint32_t number = 0;
+    bool in_functions = false; /* declarations have no values */
 
     for (size_t at = LAP_SPIRV_HEADER_WORDS; text && at < count && words[at] >> 16; at += words[at] >> 16, number++) {
         size_t length = 0;
@@ -213,8 +214,11 @@ static void print_code(const struct listing *l, const uint32_t *invocation, cons
             length += strcspn(text + length, "\n") + (text[length + strcspn(text + length, "\n")] == '\n');
         if (!length)
             return;
-        printf("%.*s", (int)(length - 1), text);
-        print_values(l, invocation, number, (int)length - 1);
+        in_functions |= (words[at] & 0xffff) == OP_FUNCTION;
+        if (in_functions) {
+            printf("%.*s", (int)(length - 1), text);
+            print_values(l, invocation, number, (int)length - 1);
+        }
         text += length;
     }
 }

@@ -373,7 +373,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, after, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, descriptor_buffers, dist, dmabuf, draws, each, experiments, export, farm, find, finish, gfxr, golden, imports, in_flight, incoherent, installed,
+    from e2e import (address, after, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, debug, descriptor_buffers, dist, dmabuf, draws, each, experiments, export, farm, find, finish, gfxr, golden, imports, in_flight, incoherent, installed, instrument,
                      keys, loader, matrix, mcp, memory, needs, order, outcomes, page, parts, parts_in_flight, pictures, pixel, planner, present, profile, program, process, queues, rates, rays, report, reports, runs, sandbox, server, shaders, stamps, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, waiting, words)
     # The longest come first, so that no processor waits for them in the end.
@@ -405,6 +405,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"page/{name}", run) for name, run in page.cases(context).items()]
     result += [Case(f"after/{name}", run) for name, run in after.cases(context).items()]
     result += [Case(f"pixel/{name}", run) for name, run in pixel.cases(context).items()]
+    result += [Case(f"debug/{name}", run) for name, run in debug.cases(context).items()]
     result += [Case(f"waiting/{name}", run) for name, run in waiting.cases(context).items()]
     result += [Case(f"transforms/{name}", run) for name, run in transforms.cases(context).items()]
     result += [Case(f"experiments/{name}", run) for name, run in experiments.cases(context).items()]
@@ -419,6 +420,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"assert/{name}", run) for name, run in asserts.cases().items()]
     result += [Case(f"profile/{name}", run) for name, run in profile.cases().items()]
     result += [Case(f"report/{name}", run) for name, run in report.cases().items()]
+    result += [Case(f"instrument/{name}", run) for name, run in instrument.CASES.items()]
     result += [Case(f"gfxr/{name}", run) for name, run in gfxr.cases().items()]
     result += [Case(f"dmabuf/{name}", run) for name, run in dmabuf.cases().items()]
     result += [Case(f"address/{name}", run) for name, run in address.cases().items()]

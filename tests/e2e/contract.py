@@ -95,6 +95,7 @@ def a_missing_file_is_exit_status_3(context: Context) -> None:
         one_sentence(context.run([context.program("lapilli"), *command, "no-such.lapilli"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "find", "no-such.lapilli", "text"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "pixel", "no-such.lapilli", "--at", "1", "0,0"], expect=3).err)
+    one_sentence(context.run([context.program("lapilli"), "debug", "no-such.lapilli", "--at", "1.1.1.1", "--texel", "0,0"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "assert", "no-such.lapilli", "frames == 0"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "profile", "no-such.lapilli"], expect=3).err)
 
@@ -143,7 +144,11 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["run"], ["run", "f", "--sandbox=off"], ["run", "f", "--replace-shader", "1=f"], ["run", "--listen", "unix:g", "f"], ["run", "--listen", "tcp://192.0.2.1:9"], ["run", "--cache", "g", "f"],
                     ["import", "f"], ["import", "-o", "g"], ["import", "-o", "g", "f", "f"], ["import", "-o", "g", "--sandbox=open", "f"],
                     ["pixel"], ["pixel", "f"], ["pixel", "--at", "1", "f"], ["pixel", "f", "1,2"], ["pixel", "--at", "0", "f", "1,2"], ["pixel", "--at", "1", "f", "1"], ["pixel", "--at", "1", "f", "1,-2"],
-                    ["pixel", "--at", "1", "f", "1,2", "3"], ["pixel", "--at", "1", "--target", "VkBuffer:1", "f", "1,2"], ["pixel", "--at", "1", "--target", "VkImage:1,", "f", "1,2"], ["pixel", "--at", "1", "--aspect", "x", "f", "1,2"],
+                    ["pixel", "--at", "1", "f", "1,2", "3"], ["debug"], ["debug", "f"], ["debug", "f", "--at", "1.1.1.1"], ["debug", "f", "--texel", "1,2"], ["debug", "f", "g", "--at", "1.1.1.1", "--texel", "1,2"],
+                    ["debug", "f", "--at", "1.1.1.1", "--texel", "1"], ["debug", "f", "--at", "1.1.1.1", "--vertex", "x"], ["debug", "f", "--at", "1.1.1.1", "--invocation", "1,2"],
+                    ["debug", "f", "--at", "1.1.1.1", "--texel", "1,2", "--vertex", "1"], ["debug", "f", "--at", "1.1.1.1", "--texel", "1,2", "--instance", "1"],
+                    ["replay", "--debug", "1.1.1.1", "f"], ["replay", "--texel", "1,2", "f"], ["replay", "--debug", "1.1.1.1", "--texel", "1,2", "--skip", "1.1.1.1", "f"],
+                    ["pixel", "--at", "1", "--target", "VkBuffer:1", "f", "1,2"], ["pixel", "--at", "1", "--target", "VkImage:1,", "f", "1,2"], ["pixel", "--at", "1", "--aspect", "x", "f", "1,2"],
                     ["replay", "--pixel", "1,2", "f"], ["replay", "--pixel-at", "1", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--pictures", "g", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--skip", "1.1.1.1", "f"],
                     ["farm"], ["farm", "fly"], ["farm", "run", "--results", "g"], ["farm", "status", "--results", "g"],
                     ["report"], ["report", "--frames", "0", "f"], ["report", "--server", "http://x/#/1", "f"], ["report", "--html", "g", "--server", "x", "f"], ["report", "--gpu", "0", "f"], ["report", "--profile", "no-such.json", "f"], ["report", "--validate", "--sandbox=open", "f"],
@@ -154,7 +159,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
-                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["report", "--help"], ["image", "--help"], ["pixel", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"],
+                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["report", "--help"], ["image", "--help"], ["pixel", "--help"], ["debug", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"],
                     ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"], ["run", "--help"], ["import", "--help"], ["assert", "--help"], ["profile", "--help"], ["farm", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Edits that draw a trace differently, give its shaders other code, keep a texel behind its commands, or write
- * timestamps: an error with a sentence, or a trace that can be read to where it could be read before, or to where they
- * end it. */
+/* Edits that draw a trace differently, give its shaders other code or write their values, keep a texel behind its
+ * commands, or write timestamps: an error with a sentence, or a trace that can be read to where it could be read
+ * before, or to where they end it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +9,8 @@
 #include "inspector/edit/replace_shader.h"
 #include "inspector/edit/stamps.h"
 #include "inspector/edit/texel_history.h"
+#include "inspector/spirv/instrument.h"
+#include "inspector/spirv/spirv.h"
 #include "tests/fuzz/fuzz.h"
 #include "trace/format/hash.h"
 
@@ -68,12 +70,43 @@ static enum lap_status time_frames(const struct lap_reader *trace, struct lap_ed
     return status;
 }
 
+/* Each entry point, in one way or the other. Results and segments fit together. */
+static enum lap_status write_values(void *user, struct lap_arena *arena, const uint32_t **words, size_t *bytes)
+{
+    struct instrument_wish wish = {.kind = *bytes / 4 % 3,
+                                   .primitive = true,
+                                   .early = true,
+                                   .set = 7,
+                                   .width = 8,
+                                   .height = 8,
+                                   .most_invocations = 4,
+                                   .most_words = 256,
+                                   .any = *bytes / 4 % 2};
+    struct instrument_code code;
+    struct spirv spirv;
+
+    if (spirv_read(&spirv, arena, *words, *bytes) != LAP_OK)
+        return LAP_OK;
+    for (uint32_t i = 0; i < spirv.entry_count; i++) {
+        wish.model = spirv.entries[i][1];
+        wish.entry = spirv_entry_name(spirv.entries[i]);
+        if (instrument(*words, *bytes, &wish, arena, &code) != LAP_OK)
+            continue;
+        for (uint32_t k = 0; k < code.segment_count; k++)
+            FUZZ_CHECK(code.segments[k].first + code.segments[k].count <= code.result_count);
+        *words = code.words;
+        *bytes = code.bytes;
+        break;
+    }
+    return LAP_OK;
+}
+
 static enum lap_status edit(const struct lap_reader *trace, unsigned how, struct lap_edits *edits)
 {
     struct fixed_state_result state;
     struct shader_code_result code;
 
-    switch (how % 6) {
+    switch (how % 7) {
     case 0:
         return edit_wireframe(trace, edits, &state);
     case 1:
@@ -83,6 +116,8 @@ static enum lap_status edit(const struct lap_reader *trace, unsigned how, struct
     case 3:
         return replace(trace, edits);
     case 4:
+        return edit_shader_code(trace, write_values, NULL, edits, &code);
+    case 5:
         return keep_texel(trace, edits);
     default:
         return time_frames(trace, edits);
@@ -111,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         } else {
             FUZZ_CHECK(lap_edits_seal(edits) == LAP_OK);
             FUZZ_CHECK(lap_reader_open_edited(trace, NULL, edits, &edited) == LAP_OK);
-            FUZZ_CHECK(read_all(edited) == read_all(trace) || bytes % 6 >= 4);
+            FUZZ_CHECK(read_all(edited) == read_all(trace) || bytes % 7 >= 5);
             lap_reader_close(&edited);
         }
     }

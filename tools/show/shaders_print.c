@@ -8,7 +8,7 @@
 
 #include "base/utf8.h"
 #include "gen_ids.h"
-#include "inspector/edit/spirv.h"
+#include "inspector/spirv/spirv.h"
 #include "tools/show/text.h"
 #include "vulkan/shader/spirv.h"
 

@@ -3,8 +3,8 @@
  * spirv: the instructions of a SPIR-V module that declare something, by their ids, and its entry points. For modules
  * that change, or are compared. Trusts no word. Any thread.
  */
-#ifndef LAP_INSPECTOR_EDIT_SPIRV_H
-#define LAP_INSPECTOR_EDIT_SPIRV_H
+#ifndef LAP_INSPECTOR_SPIRV_SPIRV_H
+#define LAP_INSPECTOR_SPIRV_SPIRV_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,7 +72,7 @@ struct spirv_id {
     uint32_t at; /* of the instruction; 0: it declares no type, constant, variable or function */
     bool has_location, is_built_in, is_buffer_block, is_bound, is_used; /* is_used: in a function */
     uint8_t component, index;
-    uint32_t location, set, binding, array_stride;
+    uint32_t location, built_in, set, binding, array_stride;
 };
 
 struct spirv {
@@ -82,8 +82,18 @@ struct spirv {
     struct spirv_id *ids; /* [bound] */
     const uint32_t *entries[SPIRV_MOST_ENTRIES];
     uint32_t entry_count;
-    size_t interface_words; /* of all entry points */
 };
+
+/* Of an instruction: its opcode; its words. */
+static inline uint32_t spirv_op(const uint32_t *instruction)
+{
+    return instruction[0] & 0xffff;
+}
+
+static inline uint32_t spirv_length(const uint32_t *instruction)
+{
+    return instruction[0] >> 16;
+}
 
 /* The pointers of *out lead into the arena. LAP_ERROR_FORMAT: it is no module, or one that is not well made. */
 enum lap_status spirv_read(struct spirv *out, struct lap_arena *arena, const uint32_t *words,
@@ -91,6 +101,8 @@ enum lap_status spirv_read(struct spirv *out, struct lap_arena *arena, const uin
 
 /* The instruction that declares a type, a constant, a variable or a function, whole; NULL: none does. */
 const uint32_t *spirv_instruction(const struct spirv *spirv, uint32_t id);
+/* Of the instruction at a word: the first one behind the header is 0. */
+uint32_t spirv_number(const struct spirv *spirv, size_t at);
 /* The type that a type of pointers leads to; 0: none. */
 uint32_t spirv_pointee(const struct spirv *spirv, uint32_t type);
 /* Of an entry point: the first word behind its name. */

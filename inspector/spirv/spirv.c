@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/spirv.h"
+#include "inspector/spirv/spirv.h"
 
 #include <string.h>
 
@@ -69,6 +69,7 @@ static void decorate(struct spirv_id *id, uint32_t decoration, uint32_t value)
         break;
     case SPIRV_DECORATION_BUILT_IN:
         id->is_built_in = true;
+        id->built_in = value;
         break;
     case SPIRV_DECORATION_BUFFER_BLOCK:
         id->is_buffer_block = true;
@@ -106,7 +107,6 @@ static bool see(struct spirv *s, size_t at, bool in_function)
         for (uint32_t i = spirv_interface(words); i < length; i++)
             if (words[i] >= s->bound)
                 return false;
-        s->interface_words += length - spirv_interface(words);
         s->entries[s->entry_count++] = words;
     }
     for (uint32_t i = 1; in_function && i < length; i++)
@@ -143,6 +143,15 @@ enum lap_status spirv_read(struct spirv *out, struct lap_arena *arena, const uin
 const uint32_t *spirv_instruction(const struct spirv *spirv, uint32_t id)
 {
     return id < spirv->bound && spirv->ids[id].at ? &spirv->words[spirv->ids[id].at] : NULL;
+}
+
+uint32_t spirv_number(const struct spirv *spirv, size_t at)
+{
+    uint32_t number = 0;
+
+    for (size_t i = LAP_SPIRV_HEADER_WORDS; i < at; i += spirv->words[i] >> 16)
+        number++;
+    return number;
 }
 
 uint32_t spirv_pointee(const struct spirv *spirv, uint32_t type)

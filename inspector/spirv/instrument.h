@@ -10,9 +10,13 @@
  *   then of each invocation `stride` words: a header (enum instrument_word), and the log: for each segment its number
  *   + 1 and the words of its results, in the order of execution. 0 ends it. The caller fills the region with zeros.
  * With INSTRUMENT_COUNT word [y * width + x] counts the fragments of a texel.
+ *
+ * A segment is a part of a basic block without calls: it is there as a whole, or not at all. Behind a segment that did
+ * not fit there is none, so that the log has no holes. Values of more than 16 words are left out, and so are pointers,
+ * images and the like. Outputs that the code does not write are left out, too: to read one may be to write it.
  */
-#ifndef LAP_INSPECTOR_EDIT_INSTRUMENT_H
-#define LAP_INSPECTOR_EDIT_INSTRUMENT_H
+#ifndef LAP_INSPECTOR_SPIRV_INSTRUMENT_H
+#define LAP_INSPECTOR_SPIRV_INSTRUMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,27 +53,31 @@ enum instrument_word {
     INSTRUMENT_SAMPLES, /* the first word of SampleMask, of a fragment */
     INSTRUMENT_HEADER = 8
 };
+#define INSTRUMENT_WASTE    4u /* word of the region */
 #define INSTRUMENT_BEGAN    1u
 #define INSTRUMENT_RETURNED 2u /* from the entry point. Else it was discarded, or it never ended */
 
 enum instrument_type { INSTRUMENT_BOOL, INSTRUMENT_INT, INSTRUMENT_UINT, INSTRUMENT_FLOAT };
 
-/* In the log: a bool as 0 or 1; of 8 or 16 bits converted to 32; of 64 bits two words, the low one first. */
+/* In the log: a bool as 0 or 1; of 8 or 16 bits converted to 32; of 64 bits two words, the low one first. A value with
+ * scalars of several types is several results with the same id. */
 struct instrument_result {
     uint32_t instruction; /* its number in the module: the first one behind the header is 0 */
     uint32_t id;
     enum instrument_type type; /* of a scalar of it */
     uint32_t bits, count;      /* of a scalar in the code; count: scalars, in order */
+    uint32_t part;             /* how many scalars of the value are in front of it, in other results */
     uint32_t words;            /* in the log */
-    const char *name;          /* of OpName; NULL: none */
-    /* Of an output variable: */
+    const char *name;          /* of OpName, of an output in a block of OpMemberName; NULL: none */
+    /* Of an output variable, whose id it has. `instruction` is that of the variable. */
     bool is_output, has_location;
-    uint32_t location, component, index, built_in;
+    uint32_t location, component, index;
+    uint32_t built_in; /* UINT32_MAX: none */
 };
 
 struct instrument_segment {
     uint32_t first, count; /* results */
-    uint32_t words;
+    uint32_t words;        /* without its number */
 };
 
 struct instrument_code {
