@@ -3,9 +3,10 @@
 
 /** An answer that says no. `sentence` is the server's. */
 export class ApiError extends Error {
-  constructor(status, sentence) {
+  constructor(status, sentence, log = "") {
     super(sentence);
     this.status = status;
+    this.log = log; // what a compiler said
     this.sentence = sentence.replace(/^error: /, "");
   }
 }
@@ -188,14 +189,14 @@ class Api {
     }), signal);
   }
 
-  async send(path, signal, accept) {
+  async send(path, signal, accept, more = {}) {
     const headers = {Accept: accept, Authorization: "Bearer " + this.token};
-    const response = await this.given(fetch(path, {signal, headers}), signal);
+    const response = await this.given(fetch(path, {signal, headers, ...more}), signal);
     const incomplete = response.headers.get("Lapilli-Incomplete");
     if (incomplete) this.watchers.incomplete(incomplete);
     if (!response.ok) {
-      const sentence = await response.json().then((body) => body.error, () => response.statusText);
-      throw this.lose(new ApiError(response.status, sentence));
+      const {error, log} = await response.json().catch(() => ({error: response.statusText}));
+      throw this.lose(new ApiError(response.status, error, log));
     }
     return response;
   }
@@ -232,11 +233,20 @@ class Api {
         else if (event === "picture")
           picture(data.path);
         else if (event === "failed")
-          throw this.lose(new ApiError(data.status, data.error));
+          throw this.lose(new ApiError(data.status, data.error, data.log));
         else if (event === "done")
           return;
       }
       throw new ApiError(0, "the server ended its answer early");
+    }), until);
+  }
+
+  /** Gives the server code of a shader; `kind` as the server has it. Its name there. */
+  sendCode(kind, text, signal) {
+    const until = this.until(signal);
+    return this.gates.now.run(() => this.counted(false, async () => {
+      const response = await this.send("/v1/code/" + kind, until, "application/json", {method: "POST", body: text});
+      return (await this.given(response.json(), until)).code;
     }), until);
   }
 

@@ -3,6 +3,7 @@
 
 import {aborted, api} from "./api.js";
 import {byId, chip, count, el, fill, later, size} from "./dom.js";
+import {Edit} from "./edit.js";
 import {forget} from "./facts.js";
 import {Film} from "./film.js";
 import {forgetViews, left, listenToLinks} from "./links.js";
@@ -25,14 +26,15 @@ const TITLE = {
 };
 // What the page has for each view. All that is left stops to ask.
 const VIEWS = {
-  commands: ["film", "tree", "picture", "state"],
+  commands: ["film", "tree", "picture", "state", "edit"],
   objects: ["objects"],
   shaders: ["shaders"],
   report: ["report"]
 };
 // Elements without listeners whose contents are of one trace.
 const OF_TRACE = [
-  "facts", "work", "film-tools", "tree-title", "tree-modes", "tree-message", "picture-pane", "objects-title",
+  "facts", "work", "film-tools", "tree-title", "tree-modes", "tree-message", "picture-pane", "edit-pane",
+  "objects-title",
   "object-types", "object-message", "object-view", "shader-tools", "shader-message", "shader-view",
   "report-view"
 ];
@@ -41,8 +43,8 @@ let opening = null; // the last trace; false: it can't be shown
 
 const KEYS = [
   ["n p", "next and previous draw, also across frames"], ["[ ] or ← →", "previous and next frame"],
-  ["↑ ↓ ← → Home End", "in the commands: move, open, close"], ["/", "search"], ["b", "before and after the command"],
-  ["d", "dim what the command does not change"], ["f", "flip the picture"], ["1", "fit, or a texel for a pixel"],
+  ["↑ ↓ ← → Home End", "in the commands: move, open, close"], ["/", "search"], ["b", "before and after the command, or the change of a shader"],
+  ["d", "dim what it does not change"], ["f", "flip the picture"], ["1", "fit, or a texel for a pixel"],
   ["wheel, drag", "zoom and move the picture"], ["click", "pin a texel: its values stay while you step, and its history is listed"],
   [", .", "previous and next command that changed the pinned texel"], ["Esc", "close, unpin"], ["?", "these keys"]
 ];
@@ -150,6 +152,7 @@ async function show(now) {
   if (view === "commands") {
     parts.film.show(subject);
     parts.tree.show(subject, query.show ?? "work");
+    parts.edit.show(query);
     parts.picture.show(subject, query);
     showState(subject);
   } else if (view === "objects")
@@ -209,14 +212,15 @@ async function open(found) {
   byId("file").textContent = found.file;
   byId("file").title = byId("captures").title = found.path;
   try {
-    const capture = new Capture();
+    const capture = new Capture(), edit = new Edit();
     await capture.frames.part(0).promise;
     showFacts(found).catch(() => {});
     Object.assign(parts, {
       capture,
       film: new Film(capture, found),
       tree: new Tree(capture, found),
-      picture: new Picture(capture),
+      edit,
+      picture: new Picture(capture, edit),
       state: parts.state ?? new State(capture),
       objects: new Objects(capture),
       shaders: new Shaders(),

@@ -3,6 +3,7 @@
 
 import {aborted, api, ApiError} from "./api.js";
 import {byId, chip, count, el, fill, later, notice, plain, press} from "./dom.js";
+import {theCode} from "./edit.js";
 import {History, pinned, pinOf} from "./history.js";
 import {frameOf, go, route} from "./route.js";
 import {Viewer} from "./viewer.js";
@@ -14,10 +15,13 @@ export const PRESENTED = "presented";
 /** The target for the next command: the one that was chosen last, though this command may lack it. */
 export const nextTarget = () => (wish.target === PRESENTED ? null : wish.target);
 const wish = {target: null, instead: null};
+const wishOf = (position, {target, before, wire, changes, edit, as, code}) =>
+    [position, target, before, wire, changes, code && [edit, as, code]].join();
 
 export class Picture {
-  constructor(capture) {
+  constructor(capture, edit) {
     this.capture = capture;
+    this.edit = edit;
     this.at = "";
     this.viewer = new Viewer("picture");
     this.box = this.viewer.box;
@@ -45,7 +49,7 @@ export class Picture {
     this.viewer.setPin(pinned(query));
     this.history.show(position, query);
     if (query.target !== wish.instead) Object.assign(wish, {target: query.target ?? null, instead: null});
-    const wanted = [position, query.target, query.before, query.wire, query.changes].join();
+    const wanted = wishOf(position, query);
     if (wanted === this.wanted) return;
     this.wanted = wanted;
     this.at = position;
@@ -86,11 +90,13 @@ export class Picture {
       }
     };
     try {
-      const source = await this.find(options);
+      const other = await this.edit.replacement(route.query, signal);
+      const source = await this.find(other, options);
       await this.viewer.show(source, {signal});
       this.chips(source.key);
       if (source.without) await this.showChanges(source, options);
       this.message();
+      this.edit.say();
       this.box.dataset.loaded = source.png;
       if (source.lacks) this.correct(source);
       if (source.gpu) byId("work").textContent = `pictures by ${source.gpu}`;
@@ -111,33 +117,36 @@ export class Picture {
 
   /**
    * The presented image of a frame, the attachments of anything else. A frame that presents nothing has those of its
-   *  last draw.
+   *  last draw. other: the code that a shader has instead of its own, or null.
    */
-  async find(options) {
+  async find(other, options) {
     const {target} = route.query;
     if (target === PRESENTED || (this.isFrame && !target)) {
       try {
-        return await this.findPresented(options);
+        return await this.findPresented(other, options);
       } catch (error) {
         if (target || !(error.status === 404 || error.status === 501)) throw error;
-        return this.findTarget(options).catch((other) => { throw other.status === 404 ? error : other; });
+        return this.findTarget(other, options).catch((second) => { throw second.status === 404 ? error : second; });
       }
     }
-    return this.findTarget(options);
+    return this.findTarget(other, options);
   }
 
-  async findPresented(options) {
+  async findPresented(other, options) {
     const frame = frameOf(this.at);
-    const png = api.path(`/screenshots/${frame}.png`);
+    const png = api.path(`/screenshots/${frame}.png`, {replace: route.query.before === "1" ? null : other});
     this.box.dataset.path = png;
     await api.work(png, options).catch((error) => {
-      throw error.status === 404 ? new ApiError(404, "No image is presented here.") : error;
+      throw error.status === 404 && !other ? new ApiError(404, "No image is presented here.") : error;
     });
     return {png, raw: null, key: PRESENTED, about: `frame ${frame} as presented`};
   }
 
-  async findTarget(options) {
-    const queries = {skip: route.query.before === "1" ? this.at : null, wireframe: route.query.wire === "1"};
+  async findTarget(other, options) {
+    // What comes before is the picture without the command, or that of the shader's own code.
+    const before = route.query.before === "1";
+    const less = other ? {replace: null} : {skip: this.at};
+    const queries = {wireframe: route.query.wire === "1", replace: other, ...(before ? less : {})};
     const {target} = route.query;
     const path = api.path("/framebuffer/" + this.at, queries);
     this.box.dataset.path = path;
@@ -147,10 +156,10 @@ export class Picture {
     if (!line) throw new ApiError(501, "The command draws to no attachment.");
     const png = api.path(`/framebuffer/${this.at}/${line.name}.png`, queries);
     this.box.dataset.path = png;
-    const changes = route.query.changes === "1" && !queries.skip;
+    const changes = route.query.changes === "1" && !before;
     return {
       ...line,
-      without: changes ? {...queries, skip: this.at} : null,
+      without: changes ? {...queries, ...less} : null,
       format: line.computedAs ?? line.format,
       key: line.name,
       lacks: found ? null : target,
@@ -164,7 +173,7 @@ export class Picture {
   correct({name, lacks}) {
     const query = {...route.query, target: name};
     wish.instead = name;
-    this.wanted = [this.at, name, query.before, query.wire, query.changes].join();
+    this.wanted = wishOf(this.at, query);
     const sentence = [route.says, `There is no target ${lacks}: this is ${name}.`].filter(Boolean).join(" ");
     go({query}, {replace: true, sentence});
   }
@@ -209,7 +218,10 @@ export class Picture {
     press(this.wire, route.query.wire === "1");
     press(this.changes, route.query.changes === "1");
     this.changes.disabled = chosen === PRESENTED || route.query.before === "1";
-    this.before.disabled = this.wire.disabled = chosen === PRESENTED;
+    this.wire.disabled = chosen === PRESENTED;
+    this.before.disabled = chosen === PRESENTED && !this.edit.isOn;
+    this.before.title = this.edit.isOn ? "with the shader's own code (b)" : "as it is without this command (b)";
+    this.changes.title = `dim what the ${this.edit.isOn ? "new code" : "command"} does not change (d)`;
   }
 
   toggleChanges() {
@@ -258,6 +270,10 @@ export class Picture {
         this.message(notice(title, sentence, hint, el("div", {class: "chips"}, chips)));
     if (!error) return say("Stopped", "The replay was ended.", null, again, presented);
     const {status} = error, sentence = error.sentence ?? String(error);
+    if (this.edit.isOn && [400, 404].includes(status)) {
+      this.edit.say(error);
+      return say("No picture with this code", theCode(sentence), null, presented);
+    }
     if (status === 404)
       return say(this.isFrame ? "No picture of this frame" : "No picture here", sentence,
           this.isFrame ? "Its draws may have pictures." : "Draws, and other commands in render passes, have pictures.",

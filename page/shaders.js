@@ -3,6 +3,8 @@
 
 import {aborted, api} from "./api.js";
 import {byId, chip, count, dim, el, fill, handle, later, notice, plain, size, skeleton} from "./dom.js";
+import {drawWith} from "./edit.js";
+import {left} from "./links.js";
 import {go} from "./route.js";
 import {Rows} from "./rows.js";
 
@@ -144,6 +146,21 @@ export class Shaders {
     }
   }
 
+  /** Leads to the picture of a draw with the shader, where its code can be changed. */
+  edit(shader) {
+    const button = chip("edit", null, async () => {
+      const {signal} = this.stop;
+      button.disabled = true;
+      const at = await drawWith(shader, left.at, {signal}).catch(() => null);
+      if (signal.aborted) return;
+      if (at)
+        go({view: "commands", subject: at, query: {edit: shader.hash}}, {fresh: true});
+      else
+        button.title = button.textContent = "no draw has it";
+    }, {id: "shader-edit", title: "change the code beside the picture of a draw"});
+    return button;
+  }
+
   draw(box, shader) {
     const uses = el("dl", {},
         shader.uses.slice(0, 40).map(
@@ -162,7 +179,7 @@ export class Shaders {
     const code = el("div", {class: "code", id: "code", tabindex: "0", "aria-label": "Code"});
     fill(box,
         el("div", {class: "tools"}, el("b", {class: "mono"}, shader.hash), dim(`${shader.code}, ${size(shader.bytes)}`),
-            shader.code === "spirv" ? this.glsl : null),
+            shader.code === "spirv" ? [this.glsl, this.edit(shader)] : null),
         el("details", {class: "part"}, el("summary", {}, "Used by", dim(count(shader.uses.length, "object"))), uses),
         text ? code : notice("No text", "A driver's binary has none."));
     this.hit = -1;

@@ -21,9 +21,10 @@ import {
   size,
   skeleton
 } from "./dom.js";
+import {NO_EDIT} from "./edit.js";
 import {creation, pipelineInfo, pipelineNames, pipelineShaders} from "./facts.js";
 import {bytesOf, valuesOf} from "./reflect.js";
-import {isCommand} from "./route.js";
+import {go, isCommand} from "./route.js";
 import {thumb} from "./thumb.js";
 import {counts} from "./tree.js";
 import {flatten, pretty} from "./values.js";
@@ -365,9 +366,12 @@ function pipelineRows(state, bound, info, shaders, row) {
   const code = (shaders ?? [])
                    .flatMap(({hash, stages, names}) => stages.slice(0, 8).map((one) => ({...one, hash, names})))
                    .sort((a, b) => ORDER.indexOf(STAGE.exec(a.stage)?.[1]) - ORDER.indexOf(STAGE.exec(b.stage)?.[1]));
-  for (const {hash, stage, entry, names} of code)
-    rows.push(row(stage, stageName(stage), `${hash} ${entry}`,
-        () => [shaderLink(hash), ` ${entry}`, names[0] ? dim(` ${names[0]}`) : null]));
+  for (const {hash, code: kind, stage, entry, names} of code)
+    rows.push(row(stage, stageName(stage), `${hash} ${entry}`, () => [
+      shaderLink(hash), ` ${entry}`, names[0] ? dim(` ${names[0]}`) : null,
+      kind === "spirv" ? chip("edit", null, () => go({query: {...NO_EDIT, edit: hash}}), {class: "chip edit-here", data: {edit: hash}})
+                       : null
+    ]));
   for (const one of state.shaders ?? []) rows.push(row(one.stage, stageName(one.stage), String(one.shader)));
   if (!info) return rows;
   const dynamic = new Set(info.pDynamicState?.pDynamicStates ?? []);

@@ -22,7 +22,7 @@ struct lap_answer {
     enum lap_route_type type;
     char sentence[LAP_ANSWER_SENTENCE]; /* where status is 200: what the program said last, or "" */
     size_t bytes;
-    uint8_t *body; /* from malloc */
+    uint8_t *body; /* from malloc; of another status: more than the sentence, as text, or NULL */
 };
 
 /* Held once. NULL: out of memory. body is the answer's from now on, also then. */

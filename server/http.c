@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/codes.h"
 #include "server/page.h"
 
 #ifdef LAP_MICROHTTPD
@@ -32,6 +33,7 @@
 #define ALIVE_MS     2000u
 #define LOOK_MS      200u /* how often it is looked whether the one who waits is still there */
 #define ETAG_BYTES   24u
+#define CODES        "/v1/code/" /* and their kind */
 #define EVENT_BYTES  (LAP_ROUTE_URL_BYTES + 256u)
 
 struct lap_http {
@@ -100,22 +102,36 @@ static enum MHD_Result respond_json(const struct request *request, unsigned stat
     if (status == MHD_HTTP_UNAUTHORIZED)
         (void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
     if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-        (void)MHD_add_response_header(response, "Allow", "GET, HEAD, DELETE");
+        (void)MHD_add_response_header(response, "Allow", "GET, HEAD, DELETE, POST");
     return respond(request, status, response);
 }
 
-/* As JSON; from malloc. */
-static char *error_text(int status, int exit, const char *sentence)
+static bool add_utf8(cJSON *object, const char *name, const char *text, size_t bytes)
+{
+    char *clean = lap_utf8(text, bytes);
+    bool added = clean && cJSON_AddStringToObject(object, name, clean);
+
+    free(clean);
+    return added;
+}
+
+/* As JSON; from malloc. log: more than the sentence, or NULL. */
+static char *error_text(int status, int exit, const char *sentence, const void *log, size_t bytes)
 {
     cJSON *object = cJSON_CreateObject();
-    char *clean = lap_utf8(sentence, strlen(sentence)), *text = NULL;
+    char *text = NULL;
 
-    if (clean && cJSON_AddStringToObject(object, "error", clean) && cJSON_AddNumberToObject(object, "status", status) &&
-        (exit < 0 ? cJSON_AddNullToObject(object, "exit") : cJSON_AddNumberToObject(object, "exit", exit)))
+    if (add_utf8(object, "error", sentence, strlen(sentence)) && cJSON_AddNumberToObject(object, "status", status) &&
+        (exit < 0 ? cJSON_AddNullToObject(object, "exit") : cJSON_AddNumberToObject(object, "exit", exit)) &&
+        (!log || add_utf8(object, "log", log, bytes)))
         text = cJSON_PrintUnformatted(object);
-    free(clean);
     cJSON_Delete(object);
     return text;
+}
+
+static char *failure_text(const struct lap_answer *answer)
+{
+    return error_text(answer->status, answer->exit, answer->sentence, answer->body, answer->bytes);
 }
 
 static enum MHD_Result respond_error(const struct request *request, unsigned status, const char *format, ...)
@@ -128,7 +144,7 @@ static enum MHD_Result respond_error(const struct request *request, unsigned sta
     va_start(arguments, format);
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    return respond_json(request, status, error_text((int)status, -1, sentence));
+    return respond_json(request, status, error_text((int)status, -1, sentence, NULL, 0));
 }
 
 static void drop_answer(void *answer)
@@ -159,8 +175,7 @@ static enum MHD_Result respond_answer(const struct request *request, struct lap_
     char sentence[LAP_ANSWER_SENTENCE];
 
     if (answer->status != 200) {
-        enum MHD_Result result =
-            respond_json(request, (unsigned)answer->status, error_text(answer->status, answer->exit, answer->sentence));
+        enum MHD_Result result = respond_json(request, (unsigned)answer->status, failure_text(answer));
         lap_answer_drop(answer);
         return result;
     }
@@ -242,7 +257,7 @@ static void end_with(struct events *events, struct lap_answer *of_work)
     if (answer && answer->status == 200)
         set_text(events, "done", print("{\"status\": 200}"));
     else if (answer)
-        set_text(events, "failed", error_text(answer->status, answer->exit, answer->sentence));
+        set_text(events, "failed", failure_text(answer));
     lap_answer_drop(answer);
 }
 
@@ -587,6 +602,12 @@ static bool has_token(const struct request *request)
            (authorization && strncmp(authorization, "Bearer ", 7) == 0 && is_token(request->http, authorization + 7));
 }
 
+static enum MHD_Result refuse_token(const struct request *request)
+{
+    return respond_error(request, MHD_HTTP_UNAUTHORIZED,
+                         "the token is missing or wrong; lapilli serve prints the address with it");
+}
+
 static bool has_body(const struct request *request)
 {
     const char *length = header(request, "Content-Length");
@@ -603,7 +624,8 @@ static enum MHD_Result answer(struct request *request, const char *method, const
     if (refusal)
         return respond_error(request, MHD_HTTP_FORBIDDEN, "%s", refusal);
     if (!end && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-        return respond_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "GET, HEAD, and DELETE of work, alone");
+        return respond_error(request, MHD_HTTP_METHOD_NOT_ALLOWED,
+                             "GET, HEAD, DELETE of work, and POST of code, alone");
     if (has_body(request))
         return respond_error(request, MHD_HTTP_BAD_REQUEST, "requests have no body here");
     if (strlen(url) >= sizeof path)
@@ -615,8 +637,7 @@ static enum MHD_Result answer(struct request *request, const char *method, const
         return end ? respond_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "only work can be ended")
                    : answer_page(request, path + 1);
     if (!has_token(request))
-        return respond_error(request, MHD_HTTP_UNAUTHORIZED,
-                             "the token is missing or wrong; lapilli serve prints the address with it");
+        return refuse_token(request);
     if (strncmp(path, "/v1/work", 8) == 0)
         return answer_work(request, path + 8, end);
     if (end)
@@ -630,6 +651,58 @@ static enum MHD_Result answer(struct request *request, const char *method, const
     return respond_error(request, MHD_HTTP_NOT_FOUND, "there is no such path; begin at /v1/captures");
 }
 
+/* ---- code that clients send ---- */
+
+struct body {
+    size_t bytes, all;
+    char data[];
+};
+
+/* Before the body is sent. */
+static enum MHD_Result begin_code(const struct request *request, void **state)
+{
+    const char *length = header(request, "Content-Length"), *refusal = foreign(request, true);
+    size_t all = length && strlen(length) <= 8 ? strtoul(length, NULL, 10) : SIZE_MAX;
+    struct body *body;
+
+    if (refusal)
+        return respond_error(request, MHD_HTTP_FORBIDDEN, "%s", refusal);
+    if (!has_token(request))
+        return refuse_token(request);
+    if (!length || header(request, "Transfer-Encoding"))
+        return respond_error(request, MHD_HTTP_LENGTH_REQUIRED, "code is sent with its Content-Length");
+    if (all > LAP_CODE_BYTES)
+        return respond_error(request, MHD_HTTP_CONTENT_TOO_LARGE, "code has %zu KiB at most", LAP_CODE_BYTES >> 10);
+    body = *state = malloc(sizeof *body + all);
+    if (!body)
+        return MHD_NO;
+    *body = (struct body){.all = all};
+    return MHD_YES;
+}
+
+/* A piece of it has come; without bytes: all has. */
+static enum MHD_Result take_code(const struct request *request, const char *kind, struct body *body, const char *data,
+                                 size_t *bytes)
+{
+    char name[LAP_CODE_NAME_BYTES];
+    enum lap_status status;
+
+    if (*bytes > body->all - body->bytes)
+        return MHD_NO;
+    memcpy(body->data + body->bytes, data, *bytes);
+    body->bytes += *bytes;
+    if (*bytes) {
+        *bytes = 0;
+        return MHD_YES;
+    }
+    status = lap_codes_put(request->http->options.codes, kind, body->data, body->bytes, name);
+    if (status != LAP_OK)
+        return respond_error(request,
+                             status == LAP_ERROR_ARGUMENT ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_INTERNAL_SERVER_ERROR, "%s",
+                             lap_error_message());
+    return respond_json(request, MHD_HTTP_OK, print("{\"code\": \"%s\"}\n", name));
+}
+
 static enum MHD_Result handle(void *user, struct MHD_Connection *connection, const char *url, const char *method,
                               const char *version, const char *data, size_t *data_bytes, void **state)
 {
@@ -638,9 +711,12 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
     const char *accepted = header(&request, "Accept");
 
     (void)version;
-    (void)data;
     if (!*state && has_token(&request))
         (void)lap_strangers_leave(&http->strangers, socket_of(connection));
+    if (strcmp(method, "POST") == 0 && strncmp(url, CODES, strlen(CODES)) == 0 && !*state)
+        return begin_code(&request, state);
+    if (*state && *state != user)
+        return take_code(&request, url + strlen(CODES), *state, data, data_bytes);
     if (*data_bytes) { /* of a body that is refused */
         *data_bytes = 0;
         return MHD_YES;
@@ -683,7 +759,9 @@ static void see_answered(void *user, struct MHD_Connection *connection, void **s
 {
     struct lap_http *http = user;
 
-    (void)state;
+    if (*state != user)
+        free(*state);
+    *state = NULL;
     if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK)
         lap_strangers_enter(&http->strangers, socket_of(connection));
 }

@@ -16,6 +16,7 @@ struct lap_http_options {
     const char *token;
     struct lap_captures *captures;
     struct lap_answers *answers;
+    struct lap_codes *codes;
     struct lap_works *works;
 };
 

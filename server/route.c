@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "base/exit_code.h"
+#include "server/codes.h"
 
 #define DIGITS  "0123456789"
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define TEXT_MOST 256u
 #define VALUE_MOST 2048u
+#define HASH_LEAST 8u /* digits of a shader */
+#define HASH_MOST  16u
 
 const struct lap_route *lap_route_named(const char *name)
 {
@@ -92,6 +95,13 @@ static bool is_level(const char *value)
     return is_object(object) && (!value[length] || are_numbers(value + length + 1, 1, 2));
 }
 
+static bool is_code(const char *value)
+{
+    size_t digits = strspn(value, DIGITS "abcdefABCDEF");
+
+    return digits >= HASH_LEAST && digits <= HASH_MOST && value[digits] == '=' && lap_code_is_name(value + digits + 1);
+}
+
 static bool has_form(enum lap_form form, const char *value)
 {
     if (strlen(value) > VALUE_MOST)
@@ -119,6 +129,8 @@ static bool has_form(enum lap_form form, const char *value)
         return are_numbers(value, 2, 2);
     case LAP_FORM_LEVEL:
         return is_level(value);
+    case LAP_FORM_CODE:
+        return is_code(value);
     case LAP_FORM_FLAG:
         return strcmp(value, "1") == 0;
     }
@@ -232,6 +244,7 @@ static enum lap_status check_form(const struct lap_parameter *parameter, const c
                                         [LAP_FORM_TEXT] = "a text of up to 256 bytes",
                                         [LAP_FORM_TEXEL] = "a texel, like 400,300",
                                         [LAP_FORM_LEVEL] = "an image, like VkImage:7, or VkImage:7,LEVEL,LAYER",
+                                        [LAP_FORM_CODE] = "HASH=NAME: a shader, and a name from POST /v1/code",
                                         [LAP_FORM_FLAG] = "1"};
 
     if (has_form(parameter->form, value))
@@ -445,6 +458,14 @@ void lap_question_words(const struct lap_question *question, const char *program
             out[count++] = question->values[i] ? question->values[i] : "0";
     }
     out[count] = NULL;
+}
+
+const char *lap_question_code(const struct lap_question *question)
+{
+    for (size_t i = 0; i < LAP_ROUTE_VALUES && question->route->parameters[i].name; i++)
+        if (question->values[i] && question->route->parameters[i].form == LAP_FORM_CODE)
+            return strchr(question->values[i], '=') + 1;
+    return NULL;
 }
 
 /* ---- replays that wait ---- */

@@ -28,6 +28,7 @@ enum lap_form {
     LAP_FORM_TEXT,    /* anything of up to 256 bytes, in UTF-8 without control characters */
     LAP_FORM_TEXEL,   /* 400,300 */
     LAP_FORM_LEVEL,   /* VkImage:7, or with ,LEVEL or ,LEVEL,LAYER */
+    LAP_FORM_CODE,    /* HASH=NAME: of a shader, and of code that a client sent (codes.h) */
     LAP_FORM_FLAG     /* 1 */
 };
 
@@ -123,9 +124,12 @@ struct lap_playing {
 #define LAP_QUESTION_WORDS 50u
 /* The command line of its program, and NULL. out points into *question, the table and the arguments. program: in
  * out[0]; file: the trace; playing: for replays. A program that makes files makes them in the folder LAP_ROUTE_FILES
- * of its own folder. Replays report their progress to LAP_ROUTE_PROGRESS. */
+ * of its own folder, where the code of a client is, too. Replays report their progress to LAP_ROUTE_PROGRESS. */
 void lap_question_words(const struct lap_question *question, const char *program, const char *file,
                         const struct lap_playing *playing, const char *out[LAP_QUESTION_WORDS]);
+
+/* The name of the code that a client sent for it. NULL: it needs none. */
+const char *lap_question_code(const struct lap_question *question);
 
 /* The frame in front of which a replay may wait for the question. False: none can. */
 #define LAP_QUESTION_FRAME_BYTES 24u

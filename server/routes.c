@@ -25,12 +25,18 @@
 #define WITHOUT_TEXT (1u << LAP_TOOL_UNSUPPORTED)
 /* lapilli check says so of a trace that can't be played. */
 #define CANT_REPLAY (1u << LAP_TOOL_FAILED)
+#define REPLACE                                                                                                        \
+    {                                                                                                                  \
+        .name = "replace", .form = LAP_FORM_CODE, .option = "--replace-shader",                                        \
+        .about = "other code for a shader, like 8b9c8e6d768ad55d=3f2a90c1d2e4f5a6.frag", .whole = true                 \
+    }
 /* How a picture of an attachment is made. */
 #define EDITS                                                                                                          \
     {.name = "skip", .form = LAP_FORM_PLACES, .option = "--skip",                                                      \
      .about = "leave out these draws and other commands, like 3.1.1.42,3.1.1.43"},                                     \
         {.name = "only", .form = LAP_FORM_PLACES, .option = "--only",                                                  \
          .about = "leave out all draws but these, like 3.1.1.42"},                                                     \
+        REPLACE,                                                                                                       \
     {                                                                                                                  \
         .name = "wireframe", .form = LAP_FORM_FLAG, .option = "--wireframe", .about = "only the edges of triangles",   \
         .whole = true                                                                                                  \
@@ -335,7 +341,8 @@ const struct lap_route lap_routes[] = {
      .files = "screenshot",
      .words = {"replay", "--quiet", "--present", "headless", "--screenshot-dir", LAP_ROUTE_FILES},
      .parameters = {{.name = "frames", .form = LAP_FORM_NUMBERS, .needed = true, .option = "--screenshot",
-                     .about = "numbers, like 1,5-9"}}},
+                     .about = "numbers, like 1,5-9"},
+                    REPLACE}},
     {.name = "screenshot",
      .pattern = "screenshots/{frames}.png",
      .about = "the presented image of a frame",
@@ -345,7 +352,8 @@ const struct lap_route lap_routes[] = {
      .made_by = "screenshots",
      .file = "frame_{frames}.png",
      .parameters = {{.name = "frames", .form = LAP_FORM_NUMBER, .needed = true, .option = "--screenshot",
-                     .about = "the number of one frame, like 3"}}},
+                     .about = "the number of one frame, like 3"},
+                    REPLACE}},
     {.name = "find",
      .pattern = "find",
      .about = "objects, labels, commands, shaders and lines of their code that have a text",

@@ -249,6 +249,7 @@ static struct lap_answer *run(struct lap_work *work)
                                        .file = work->has_capture ? work->capture.path : NULL,
                                        .playing = options->playing,
                                        .scratch = options->scratch,
+                                       .codes = options->codes,
                                        .most = options->most_bytes,
                                        .stop = work->stop,
                                        .progress = show_progress,

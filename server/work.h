@@ -17,6 +17,7 @@ struct lap_works_options {
     struct lap_playing playing;
     struct lap_captures *captures;
     struct lap_answers *answers;
+    struct lap_codes *codes;
     size_t most_bytes; /* of an answer */
     unsigned at_once;  /* readers; replays are two, and one for films */
     unsigned waiting;  /* replays that wait (waiting.h); 0: none do */

@@ -35,7 +35,8 @@ struct buffer {
 
 struct lap_worker {
     const struct lap_worker_job *job;
-    char folder[PATH_MAX]; /* "": it makes no files */
+    char folder[PATH_MAX];          /* "": it makes no files */
+    char code[LAP_CODE_NAME_BYTES]; /* of a client, in the folder; "": none */
     pid_t pid;
     int pipes[PIPES]; /* -1: at their end */
     int request;      /* to its stdin; -1: that is empty */
@@ -418,6 +419,24 @@ static struct lap_answer *answer_of(struct lap_worker *worker, int status, struc
     return answer;
 }
 
+/* What it wrote to stderr in front of the last line; NULL: nothing. */
+static char *first_words(const struct lap_worker *worker)
+{
+    const struct buffer *errors = &worker->buffers[ERRORS];
+    const char *last = errors->data ? strrchr(errors->data, '\n') : NULL;
+
+    return last ? strndup(errors->data, (size_t)(last - errors->data)) : NULL;
+}
+
+/* Where code of a client may be at fault, adds what a compiler said of it. */
+static void add_log(const struct lap_worker *worker, struct lap_answer *answer)
+{
+    if (!answer || answer->status == 200 || answer->exit != LAP_TOOL_USAGE || !lap_question_code(worker->job->question))
+        return;
+    answer->body = (uint8_t *)first_words(worker);
+    answer->bytes = answer->body ? strlen((const char *)answer->body) : 0;
+}
+
 /* Those that were not reported, and with them the folder. */
 static void take_folder(struct lap_worker *worker, struct lap_answer **out_own, bool use)
 {
@@ -439,6 +458,10 @@ static void take_folder(struct lap_worker *worker, struct lap_answer **out_own, 
     if (folder)
         closedir(folder);
     (void)rmdir(path);
+    if (*worker->code) {
+        snprintf(path, sizeof path, "%s/%s", worker->folder, worker->code);
+        (void)unlink(path);
+    }
     (void)rmdir(worker->folder);
 }
 
@@ -453,6 +476,22 @@ static bool make_folder(struct lap_worker *worker)
     }
     snprintf(path, sizeof path, "%s/" LAP_ROUTE_FILES, worker->folder);
     return mkdir(path, 0700) == 0;
+}
+
+/* Puts the code of a client that it needs into the folder. NULL: it can start; else why not. */
+static struct lap_answer *place_code(struct lap_worker *worker)
+{
+    const char *name = lap_question_code(worker->job->question);
+    enum lap_status status;
+
+    if (!name || !*worker->folder)
+        return NULL;
+    status = lap_codes_write(worker->job->codes, name, worker->folder);
+    if (status == LAP_OK)
+        snprintf(worker->code, sizeof worker->code, "%s", name);
+    return status == LAP_OK
+               ? NULL
+               : lap_answer_failed(status == LAP_ERROR_ARGUMENT ? 404 : 500, -1, "%s", lap_error_message());
 }
 
 /* Frees what it has. use: its files are answers. */
@@ -482,7 +521,7 @@ struct lap_answer *lap_worker_run(const struct lap_worker_job *job)
 {
     const struct lap_route *route = job->question->route;
     struct lap_worker worker = NO_WORKER;
-    struct lap_answer *own = NULL, *answer;
+    struct lap_answer *own = NULL, *answer = NULL;
     const char *words[LAP_QUESTION_WORDS];
     char program[PATH_MAX];
     int status = 0, error;
@@ -491,7 +530,8 @@ struct lap_answer *lap_worker_run(const struct lap_worker_job *job)
     worker.job = job;
     snprintf(program, sizeof program, "%s/lapilli-%s", job->programs, route->words[0]);
     lap_question_words(job->question, program, job->file, &job->playing, words);
-    started = (!route->files || make_folder(&worker)) && start(&worker, words, false, lap_route_has_progress(route));
+    started = (!route->files || make_folder(&worker)) && !(answer = place_code(&worker)) &&
+              start(&worker, words, false, lap_route_has_progress(route));
     error = errno;
     if (started) {
         follow(&worker);
@@ -500,8 +540,9 @@ struct lap_answer *lap_worker_run(const struct lap_worker_job *job)
     finish(&worker, started && WIFEXITED(status) && !worker.stopped, &own);
     if (started)
         answer = answer_of(&worker, status, own);
-    else
+    else if (!answer)
         answer = lap_answer_failed(500, -1, "no process can be started: %s", strerror(error));
+    add_log(&worker, answer);
     free_buffers(&worker);
     return answer;
 }

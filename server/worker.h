@@ -11,14 +11,17 @@
 #include <stdint.h>
 
 #include "server/answer.h"
+#include "server/codes.h"
 #include "server/route.h"
 
+/* An answer that fails because of the code of a client has what a compiler said as its body. */
 struct lap_worker_job {
     const struct lap_question *question;
     const char *programs; /* the folder of lapilli-X */
     const char *file;     /* the trace, as an absolute path; NULL: none is asked about */
     struct lap_playing playing;
     const char *scratch;  /* a folder of our own, for files */
+    struct lap_codes *codes; /* that clients sent */
     size_t most;          /* bytes that an answer may have */
     int stop;             /* an eventfd: when it can be read, the process is ended; -1: none */
     /* Both may be NULL. files: of each file that is complete; may be before the end. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "server/codes.h"
 #include "tools/common/tool.h"
 
 #define ANSWER_PART  4u
@@ -63,7 +64,8 @@ int lap_service_open(const struct lap_verb *verb, char **files, const struct lap
     options.answers = out->answers = lap_answers_new(cache);
     options.most_bytes = cache / ANSWER_PART;
     options.at_once = processors < 2 ? 2 : processors > MOST_READERS ? MOST_READERS : (unsigned)processors;
-    out->works = out->answers ? lap_works_new(&options) : NULL;
+    options.codes = out->codes = lap_codes_new();
+    out->works = out->answers && out->codes ? lap_works_new(&options) : NULL;
     if (out->works)
         return LAP_TOOL_OK;
     fprintf(stderr, "%s: out of memory\n", program);
@@ -75,6 +77,7 @@ void lap_service_close(struct lap_service *service)
 {
     lap_works_free(&service->works);
     lap_answers_free(&service->answers);
+    lap_codes_free(&service->codes);
     lap_captures_free(&service->captures);
     if (*service->scratch)
         (void)rmdir(service->scratch);

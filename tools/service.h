@@ -14,6 +14,7 @@
 struct lap_service {
     struct lap_captures *captures;
     struct lap_answers *answers;
+    struct lap_codes *codes;
     struct lap_works *works;
     char programs[PATH_MAX], scratch[PATH_MAX]; /* of the verbs; for files */
 };

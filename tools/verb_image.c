@@ -52,7 +52,7 @@ static const char help[] =
     "  --null-fragment     fragment shaders do nothing but write one colour\n"
     "  --tiny-viewport     viewports and scissors are one pixel\n"
     "  --replace-shader HASH=FILE\n"
-    "                      SPIR-V or GLSL for the shader with this hash\n"
+    "                      SPIR-V, its text or GLSL for the shader with this hash\n"
     "  --gpu GPU           the GPU: its number, a part of its name, or its UUID (lapilli replay --list-gpus)\n"
     "  --wait-limit SECONDS\n"
     "                      as in lapilli replay\n"

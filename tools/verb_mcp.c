@@ -118,6 +118,8 @@ static cJSON *schema_of(const struct lap_route *route)
     required = cJSON_AddArrayToObject(schema, "required");
     for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name; i++) {
         const struct lap_parameter *parameter = &route->parameters[i];
+        if (parameter->form == LAP_FORM_CODE) /* an assistant sends none */
+            continue;
         cJSON *property = cJSON_AddObjectToObject(properties, parameter->name);
         (void)cJSON_AddStringToObject(property, "type",
                                       parameter->form == LAP_FORM_FLAG     ? "boolean"

@@ -42,7 +42,7 @@ static const char help[] =
     "  --null-fragment     fragment shaders do nothing but write one colour\n"
     "  --tiny-viewport     viewports and scissors are one pixel\n"
     "  --replace-shader HASH=FILE\n"
-    "                      SPIR-V or GLSL for the shader with this hash\n"
+    "                      SPIR-V, its text or GLSL for the shader with this hash\n"
     "  --compare OTHER     compare with another trace, or with a file of -o\n"
     "  -o, --output FILE.json\n"
     "                      write all of it as JSON\n"

@@ -228,6 +228,7 @@ static int serve(const struct options *options, const struct lap_service *servic
                                           .token = place->token,
                                           .captures = service->captures,
                                           .answers = service->answers,
+                                          .codes = service->codes,
                                           .works = service->works};
     struct lap_http *server = NULL;
     sigset_t signals;

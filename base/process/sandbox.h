@@ -4,10 +4,11 @@
  * sockets and seccomp for system calls. SECURITY.md describes the protection and its limits.
  *
  * Afterwards the process can still read every file, load libraries, start threads, and use all open descriptors; it
- * can't open devices. It can't execute programs; create, trace or signal processes; create sockets (but see accepts and
- * waiting_sockets) or connect them; write, create or remove files except in the named folders and devices; change modes
- * and owners of files, or the system; and root has almost no rights of root. Refused calls fail with EPERM (or EACCES,
- * ENOSYS), so that drivers can do without them; a few calls without a harmless use end the process.
+ * can't open devices. It can't execute programs (but see executes); create, trace or signal processes; create sockets
+ * (but see accepts and waiting_sockets) or connect them; write, create or remove files except in the named folders and
+ * devices; change modes and owners of files, or the system; and root has almost no rights of root. Refused calls fail
+ * with EPERM (or EACCES, ENOSYS), so that drivers can do without them; a few calls without a harmless use end the
+ * process.
  *
  * It can't be undone, and is for the whole process: enter it while there is one thread. Kernel: Linux 5.13 or newer for
  * Landlock; its later features are used where available.
@@ -26,6 +27,7 @@ struct lap_sandbox_options {
     size_t folder_count;
     bool gpus;            /* device files of GPUs can be opened for writing, with all ioctls */
     bool shared_memory;   /* System V's, of any process: X clients share images with the server in it */
+    bool executes;        /* the process may become another program, which keeps the sandbox */
     bool accepts;         /* connections, to sockets that listen already */
     bool waiting_sockets; /* Unix sockets of packets can be made and named, but neither connect nor accept */
 };

@@ -28,8 +28,8 @@
 #define UNKNOWN SCMP_ACT_ERRNO(ENOSYS) /* the C library then takes the older call */
 
 static const int refused[] = {
-    /* programs and processes */
-    SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(uselib),
+    /* processes */
+    SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(uselib),
     /* other processes */
     SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(process_madvise), SCMP_SYS(process_mrelease),
     SCMP_SYS(kcmp), SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_send_signal), SCMP_SYS(tkill),
@@ -184,6 +184,7 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
     const struct condition waiting[] = {IF_NOT(socket, 0, AF_UNIX), IF_BITS(socket, 1, 0xf, SOCK_STREAM),
                                         IF_BITS(socket, 1, 0xf, SOCK_DGRAM), IF_BITS(socket, 1, 0xf, SOCK_RAW),
                                         IF_BITS(socket, 1, 0xf, SOCK_RDM)};
+    const int no_programs[] = {SCMP_SYS(execve), SCMP_SYS(execveat)};
     const int no_connections[] = {SCMP_SYS(accept), SCMP_SYS(accept4)};
     const int no_sockets[] = {SCMP_SYS(socket), SCMP_SYS(bind), SCMP_SYS(listen)};
     /* Setting limits of other processes. */
@@ -194,6 +195,8 @@ static int add_arguments(scmp_filter_ctx filter, const struct lap_sandbox_option
         error = add_conditions(filter, SCMP_ACT_KILL_PROCESS, typing, sizeof typing / sizeof *typing);
     if (!error)
         error = seccomp_rule_add_array(filter, REFUSE, SCMP_SYS(prlimit64), 2, limits);
+    if (!error && !options->executes)
+        error = add_all(filter, REFUSE, no_programs, sizeof no_programs / sizeof *no_programs);
     if (!error && !options->accepts)
         error = add_all(filter, REFUSE, no_connections, sizeof no_connections / sizeof *no_connections);
     /* Not in 32 bits, where socketcall is another way. */

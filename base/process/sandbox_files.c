@@ -87,7 +87,7 @@ static int allow(int ruleset, const struct ruleset *set, const char *path, uint6
 /* All files except devices: before version 5, opening a device for reading allows all its ioctls. So each folder beside
  * /dev gets a rule of its own; the target of a link is in another of these folders. In /dev only shared memory with
  * names is allowed. */
-static int allow_reading(int ruleset, const struct ruleset *set)
+static int allow_reading(int ruleset, const struct ruleset *set, uint64_t what)
 {
     DIR *root = opendir("/");
     const struct dirent *entry;
@@ -95,8 +95,7 @@ static int allow_reading(int ruleset, const struct ruleset *set)
 
     while (root && !error && (entry = readdir(root)))
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && strcmp(entry->d_name, "dev") != 0)
-            (void)allow_opened(ruleset, set, openat(dirfd(root), entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC),
-                               READ_FILE);
+            (void)allow_opened(ruleset, set, openat(dirfd(root), entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC), what);
     if (root)
         closedir(root);
     if (!error)
@@ -140,7 +139,7 @@ int lap_sandbox_restrict_files(const struct lap_sandbox_options *options)
     ruleset = (int)syscall(SYS_landlock_create_ruleset, &set, sizeof set, 0);
     if (ruleset < 0)
         return errno;
-    error = allow_reading(ruleset, &set);
+    error = allow_reading(ruleset, &set, READ_FILE | (options->executes ? EXECUTE : 0));
     if (!error)
         allow_devices(ruleset, &set, options->gpus);
     for (size_t i = 0; i < options->folder_count && !error; i++)

@@ -276,6 +276,67 @@ def draws_have_pictures_and_a_texel_its_history(context: Context) -> None:
 
 
 @case
+def a_shader_is_changed_beside_its_picture(context: Context) -> None:
+    """The picture is that of lapilli image with the same code, the difference is counted, and the address shows it again."""
+    record(context, [context.app("modern")])
+    shaders = json.loads(verb(context, ["shaders", "--json", "FILE"], "out.lapilli").stdout)["shaders"]
+    shader = next(one["hash"] for one in shaders if "FRAGMENT" in one["stages"][0]["stage"])
+    own = json.loads(verb(context, ["shaders", "--json", "--glsl", "FILE", shader], "out.lapilli").stdout)["glsl"]
+    write = "(() => { const text = document.querySelector('#edit-text'); text.value = %s; text.dispatchEvent(new Event('input')); })()"
+    loaded = "(document.querySelector('#picture').dataset.loaded ?? '')"
+
+    def pictures(at: str, *words: str) -> str:
+        [line, *_] = lines(context, "image", "--json", "--quiet", "-o", "pictures", "--after", at, *words, "FILE")
+        return DIFFERENT % base64.b64encode((context.folder / "pictures" / f"{at}-{line['name']}.png").read_bytes()).decode()
+
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.open(server.url)
+        browser.wait_until(READY)
+        browser.click("#tabs [data-view=shaders]")
+        browser.wait_until(f"{READY} && document.querySelectorAll('#shader-list [role=option]').length == {len(shaders)}")
+        browser.click(f"#shader-list [data-listed='{shader}']")
+        browser.wait_until(f"{READY} && document.querySelector('#shader-view').dataset.shader == '{shader}'")
+        browser.click("#shader-edit")
+        browser.wait_until(f"{READY} && location.hash.includes('edit={shader}') && !document.querySelector('#edit-text').disabled && {loaded}.includes('/framebuffer/')")
+        at = browser.evaluate("location.hash.split('?')[0].split('/').pop()")
+        check(browser.evaluate("document.querySelector('#edit-text').value") == own and browser.evaluate("document.querySelector('#edit-apply').disabled"), "the editor has other code")
+        plain = pictures(at)
+        check(browser.evaluate(plain) == 0, "not the picture of the trace")
+        green = re.sub(r"void main\(\)\s*\{", "\\g<0> if (gl_FragCoord.x > 3.0) { %s = vec4(0.0, 1.0, 0.0, 1.0); return; }" % re.search(r"out vec4 (\w+)", own)[1], own)
+        (context.folder / "green.frag").write_text(green)
+        browser.evaluate(write % json.dumps(green))
+        browser.click("#edit-apply")
+        browser.wait_until(f"{READY} && {loaded}.includes('replace=')")
+        changed, link = browser.evaluate(plain), browser.evaluate("location.href")
+        check(browser.evaluate(pictures(at, "--replace-shader", f"{shader}=green.frag")) == 0 and changed > 0, f"not the picture with this code: {changed} texels have changed")
+        browser.key("d")
+        browser.wait_until(f"{READY} && document.querySelector('#picture-probe').textContent.includes('{changed:,} texel')")
+        browser.key("d")
+        browser.key("b")
+        browser.wait_until(f"{READY} && !{loaded}.includes('replace=')")
+        check(browser.evaluate(plain) == 0, "before is not the shader's own code")
+        browser.evaluate(write % json.dumps(green.replace("vec4(0.0", "vec5(0.0")))
+        browser.click("#edit-apply")
+        browser.wait_until(f"{READY} && document.querySelector('#picture').dataset.failed == '404'")
+        line = green[:green.index("vec4(0.0")].count("\n") + 1
+        said = browser.evaluate("[document.querySelector('#edit-says').textContent, document.querySelector('#edit-lines .bad').textContent]")
+        check("does not compile the code" in said[0] and f"line {line} 'vec5'" in said[0] and said[1] == str(line), f"{said}")
+        # Noise does not become shorter.
+        browser.evaluate(write % "'// ' + Array.from({length: 60000}, () => String.fromCharCode(0x100 + Math.random() * 0x2000)).join('')")
+        browser.click("#edit-apply")
+        browser.wait_until("document.querySelector('#edit-says').textContent.includes('too long')")
+        browser.open("about:blank")
+        browser.open(link)
+        browser.wait_until(f"{READY} && {loaded}.includes('replace=') && document.querySelector('#edit-text').value == {json.dumps(green)}")
+        check(browser.evaluate(plain) == changed, "the link shows another picture")
+        browser.click("#edit-close")
+        browser.wait_until(f"{READY} && {loaded}.includes('/framebuffer/{at}/') && !{loaded}.includes('replace=') && document.querySelector('#edit-pane').hidden")
+        check(browser.evaluate(plain) == 0 and "code=" not in browser.evaluate("location.href"), "the picture stays changed")
+        browser.complaints = [text for text in browser.complaints if "404" not in text]
+        browser.check_quiet(server.origin)
+
+
+@case
 def a_trace_without_frames_says_so(context: Context) -> None:
     """What is behind the last frame is no frame: by info, the tree and the page."""
     record(context, [context.app("asks")])

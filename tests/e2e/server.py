@@ -100,9 +100,9 @@ class Server:
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=patience(SECONDS))
 
-    def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
+    def ask(self, path: str, method: str = "GET", body: bytes | None = None, **headers: str) -> Answer:
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience(SECONDS))) as connection:
-            connection.request(method, path, headers={"Authorization": f"Bearer {self.token}", **{name.replace("_", "-"): value for name, value in headers.items()}})
+            connection.request(method, path, body, headers={"Authorization": f"Bearer {self.token}", **{name.replace("_", "-"): value for name, value in headers.items()}})
             response = connection.getresponse()
             return Answer(response.status, response.headers, response.read())
 
@@ -739,6 +739,58 @@ def answers_may_have_other_exit_codes(context: Context) -> None:
         with Server(context, "out.lapilli", folder=programs) as server:
             found = [server.ask(f"{server.captures()[0]}/{path}").status for path in ("check", "shaders", "info")]
             check(found == statuses, f"exit code {code}: {found}")
+
+
+@case
+def a_shader_has_the_code_that_a_client_sends(context: Context) -> None:
+    """The pictures are those of the command line with the same code. Code that can't be used is told, and leaves nothing."""
+    program = next(one for one in programs(context) if one.name == "triangle")
+    prepare(context, program)
+    record(context, program.command)
+    stages = {code["stages"][0]["stage"]: code["hash"] for code in json.loads(verb(context, ["shaders", "--json", "FILE"], "out.lapilli").stdout)["shaders"]}
+    fragment, vertex = stages["VK_SHADER_STAGE_FRAGMENT_BIT"], stages["VK_SHADER_STAGE_VERTEX_BIT"]
+    own = {kind: json.loads(verb(context, ["shaders", "--json", *words, "FILE", fragment], "out.lapilli").stdout)[key].encode() for kind, key, *words in (("frag", "glsl", "--glsl"), ("spvasm", "spirv"))}
+    verb(context, ["shaders", "-o", "own.spv", "FILE", fragment], "out.lapilli")
+    own["spv"], green = (context.folder / "own.spv").read_bytes(), b"#version 450\nlayout(location = 0) out vec4 color;\nvoid main() { color = vec4(0, 1, 0, 1); }\n"
+
+    def made(*words: str) -> tuple[bytes, bytes]:
+        for command in (["image", "--quiet", "-o", "files", "--after", "1", *words, "FILE"], ["replay", "--quiet", "--present", "headless", "--screenshot-dir", "files", "--screenshot", "1", *words, "FILE"]):
+            done = verb(context, command, "out.lapilli")
+            check(done.returncode == 0, done.stderr.decode())
+        return next((context.folder / "files").glob("*-color0.png")).read_bytes(), (context.folder / "files/frame_1.png").read_bytes()
+
+    plain = made()
+    (context.folder / "green.frag").write_bytes(green)
+    other = made("--replace-shader", f"{fragment}=green.frag")
+    check(plain[0] != other[0] and plain[1] != other[1], "other code makes the same picture")
+    with Server(context, "out.lapilli") as server:
+        [capture] = server.captures()
+
+        def send(kind: str, text: bytes, **headers: str) -> Answer:
+            return server.ask(f"/v1/code/{kind}", "POST", text, **headers)
+
+        def ask(shader: str, code: str, path: str = "framebuffer/1/color0.png") -> Answer:
+            return server.ask(f"{capture}/{path}?replace={shader}%3D{code}")
+
+        for kind, text in (("frag", green), *own.items()):
+            check(ask(fragment, send(kind, text).json["code"]).body == (other if text is green else plain)[0], f"{kind}: another picture")
+        check(ask(fragment, send("frag", green).json["code"], "screenshots/1.png").body == other[1], "another frame")
+        broken, less, sent = (send("frag", text).json["code"] for text in (green.replace(b"vec4(", b"vec5("), green.replace(b"void", b"layout(location = 7) in vec4 more;\nvoid").replace(b"vec4(0, 1, 0, 1)", b"more"), green))
+        for shader, code, says, logged in ((fragment, broken, "does not compile", f"{broken}:3: 'vec5'"), (fragment, less, "it has an input at location 7", ""), (vertex, sent, "no entry point main for the vertex stage", ""),
+                                           ("0123456789abcdef", sent, "no shader's code has the hash 0123456789abcdef", ""), (fragment, "0" * 16 + ".frag", "does not have the code", "")):
+            told = ask(shader, code)
+            check(told.status == 404 and says in told.json["error"] and logged in told.json.get("log", ""), f"{shader}={code}: {told}")
+            check([name for name, data in server.events(f"{capture}/framebuffer/1?replace={shader}%3D{code}") if name == "failed" and says in data["error"] and logged in data.get("log", "")] == ["failed"], f"{code}: events")
+        for kind, text, status in (("frag", bytes(262145), 413), ("frag", b"", 400), ("exe", b"x", 400), ("", b"x", 400), ("frag", b'#inc\\\nlude "/etc/passwd"\n' + green, 400), ("frag", b'#  include/**/"../x"\n', 400)):
+            check(send(kind, text).status == status, f"{kind} {text[:40]!r}: {send(kind, text)}")
+        for status, headers in ((401, {"Authorization": "Bearer 0"}), (403, {"Origin": "http://evil.example"}), (403, {"Sec_Fetch_Site": "cross-site"})):
+            check(send("frag", green, **headers).status == status, f"{headers}: not {status}")
+        for wrong in (f"{fragment}%3D/etc/passwd", f"{fragment}%3D..%2Fx.frag", f"{fragment}%3Dgreen.frag", fragment, f"{fragment[:7]}%3D{sent}", f"{fragment}%3D{sent}%20--gpu"):
+            check(server.ask(f"{capture}/framebuffer/1?replace={wrong}").status == 400, wrong)
+        for number in range(64):
+            check(send("frag", b"// %d\n" % number + green).status == 200, f"{number}")
+        check(ask(fragment, less).status == 404 and "send it first" in ask(fragment, less).json["error"], "nothing is forgotten")
+        check(send("frag", green).json["code"] == sent and ask(fragment, sent).body == other[0], "it can't be sent again")
 
 
 @case

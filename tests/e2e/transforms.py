@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import struct
 import zlib
 from collections import Counter
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Callable
 
 from e2e.cases import SHAPE, Cases, Context, Done, Program, check, check_verified, prepare_on, programs, skip_lacking, validating_shaders
+from e2e.sandbox import needs_sandbox
 
 CASES = Cases()
 case = CASES.add
@@ -112,6 +114,23 @@ def shaders_that_do_not_fit_are_refused(context: Context) -> None:
         check(re.search(says, done.err) is not None and not list(context.folder.glob("*.png")), f"{value}: {done.text}")
     compiler = play(context, "out.lapilli", "--replace-shader", f"{fragment}=green.frag", env={"PATH": "/nowhere"}, expect=2)
     check("glslangValidator is not installed" in compiler.err, compiler.err)
+
+
+@case
+def a_compiler_writes_nothing_but_code(context: Context) -> None:
+    """One that has been taken over has the rights of a sandbox alone."""
+    context.run([context.app("triangle"), "--offscreen"], context.layer_env())
+    needs_sandbox(context)
+    fragment = next(name for name, path in codes(context, "out.lapilli").items() if is_fragment(path))
+    (context.folder / "green.frag").write_text(GREEN)
+    fake, escaped = context.folder / "fake/glslangValidator", context.folder / "escaped"
+    fake.parent.mkdir()
+    fake.write_text(f'#!/bin/sh\ntrue > {escaped}\n[ "$1" = --version ] || exec {shutil.which("glslangValidator")} "$@"\n')
+    fake.chmod(0o755)
+    context.run([str(fake), "--version"])
+    escaped.unlink()
+    done = play(context, "out.lapilli", "--replace-shader", f"{fragment}=green.frag", env={"PATH": f"{fake.parent}:/usr/bin:/bin"})
+    check("1 shader module replaced" in done.err and not escaped.exists(), f"{done.text}")
 
 
 @case
