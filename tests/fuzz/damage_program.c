@@ -45,6 +45,7 @@ void stay_outside(void);
 void stay_outside(void) {}
 
 const replay_spirv_judge replay_spirv_tools = NULL;
+const replay_spirv_text replay_spirv_tools_text = NULL;
 const lap_shader_text_fn lap_shader_spirv = NULL, lap_shader_glsl = NULL;
 
 static char new_file[40]; /* of compress and compile, in the folder where this runs */
