@@ -2,31 +2,17 @@
 #include "base/exit_code.h"
 #include "server/route.h"
 
-#define WHERE "a position, like 3.1.1.42 (frame, submit, command buffer, command), 3 (a frame), or #17 (a call)"
-#define AT(option_)                                                                                                    \
-    {                                                                                                                  \
-        .name = "at", .form = LAP_FORM_POSITION, .needed = true, .option = option_, .about = WHERE                     \
-    }
+#define WHERE         "a position, like 3.1.1.42 (frame, submit, command buffer, command), 3 (a frame), or #17 (a call)"
+#define AT(option_)   {.name = "at", .form = LAP_FORM_POSITION, .needed = true, .option = option_, .about = WHERE}
 #define AT_ASKED(option_, asked_)                                                                                      \
     {                                                                                                                  \
         .name = "at", .form = LAP_FORM_POSITION, .needed = true, .option = option_, .about = WHERE, .asked = asked_    \
     }
-#define AT_OR_ALL                                                                                                      \
-    {                                                                                                                  \
-        .name = "at", .form = LAP_FORM_POSITION, .option = "--at", .about = WHERE "; all without it"                   \
-    }
-#define OBJECT                                                                                                         \
-    {                                                                                                                  \
-        .name = "object", .form = LAP_FORM_OBJECT, .needed = true, .about = "an object, like VkImage:7"                \
-    }
+#define AT_OR_ALL     {.name = "at", .form = LAP_FORM_POSITION, .option = "--at", .about = WHERE "; all without it"}
+#define OBJECT        {.name = "object", .form = LAP_FORM_OBJECT, .needed = true, .about = "an object, like VkImage:7"}
 #define TYPE                                                                                                           \
-    {                                                                                                                  \
-        .name = "type", .form = LAP_FORM_NAME, .option = "--type", .about = "only objects of this type, like VkImage"  \
-    }
-#define NUMBER(name_)                                                                                                  \
-    {                                                                                                                  \
-        .name = #name_, .form = LAP_FORM_NUMBER, .option = "--" #name_, .about = "its number, from 0"                  \
-    }
+    {.name = "type", .form = LAP_FORM_NAME, .option = "--type", .about = "only objects of this type, like VkImage"}
+#define NUMBER(name_) {.name = #name_, .form = LAP_FORM_NUMBER, .option = "--" #name_, .about = "its number, from 0"}
 #define FLAG(name_, about_)                                                                                            \
     {                                                                                                                  \
         .name = #name_, .form = LAP_FORM_FLAG, .option = "--" #name_, .about = about_                                  \
@@ -46,13 +32,9 @@
     }
 /* How a picture of an attachment is made. */
 #define EDITS                                                                                                          \
-    {.name = "skip",                                                                                                   \
-     .form = LAP_FORM_PLACES,                                                                                          \
-     .option = "--skip",                                                                                               \
+    {.name = "skip", .form = LAP_FORM_PLACES, .option = "--skip",                                                      \
      .about = "leave out these draws and other commands, like 3.1.1.42,3.1.1.43"},                                     \
-        {.name = "only",                                                                                               \
-         .form = LAP_FORM_PLACES,                                                                                      \
-         .option = "--only",                                                                                           \
+        {.name = "only", .form = LAP_FORM_PLACES, .option = "--only",                                                  \
          .about = "leave out all draws but these, like 3.1.1.42"},                                                     \
         REPLACE,                                                                                                       \
     {                                                                                                                  \
@@ -61,9 +43,7 @@
     }
 #define EACH                                                                                                           \
     AT("--each"),                                                                                                      \
-        {.name = "thumbs",                                                                                             \
-         .form = LAP_FORM_NUMBER,                                                                                      \
-         .option = "--thumbs",                                                                                         \
+        {.name = "thumbs", .form = LAP_FORM_NUMBER, .option = "--thumbs",                                              \
          .about = "of one attachment, the part that changes, at most so many texels wide and high, like 160"},         \
     {                                                                                                                  \
         .name = "targets", .form = LAP_FORM_NAME, .option = "--targets", .about = "only these, like color0,depth"      \
@@ -72,16 +52,14 @@
     NUMBER(mip), NUMBER(layer), NUMBER(slice),                                                                         \
     {                                                                                                                  \
         .name = "aspect", .form = LAP_FORM_NAME, .option = "--aspect",                                                 \
-        .about = "color, depth, stencil, plane0, plane1 or plane2"                                                     \
+         .about = "color, depth, stencil, plane0, plane1 or plane2"                                                    \
     }
 #define SHOWN                                                                                                          \
-    {.name = "range",                                                                                                  \
-     .form = LAP_FORM_VALUES,                                                                                          \
-     .option = "--range",                                                                                              \
+    {.name = "range", .form = LAP_FORM_VALUES, .option = "--range",                                                    \
      .about = "values of black and of white, like 0,0.1; without it the range of the values, of those that need one"}, \
     {                                                                                                                  \
         .name = "channels", .form = LAP_FORM_NAME, .option = "--channels",                                             \
-        .about = "rgba, or one of r, g, b, a in grey, like a for alpha; without it the color without alpha"            \
+         .about = "rgba, or one of r, g, b, a in grey, like a for alpha; without it the color without alpha"           \
     }
 
 const struct lap_route lap_routes[] = {
@@ -98,9 +76,7 @@ const struct lap_route lap_routes[] = {
             "command buffer. Where there is much, depth=2 or children=1-50.",
      .words = {"tree", "--json"},
      .parameters = {AT_OR_ALL,
-                    {.name = "depth",
-                     .form = LAP_FORM_NUMBER,
-                     .option = "--depth",
+                    {.name = "depth", .form = LAP_FORM_NUMBER, .option = "--depth",
                      .about = "so many levels below the position, like 2"},
                     ROWS(children, "only these of the direct children, like 1-50; 'of' says how many there are"),
                     FLAG(all, "every command, not only draws and other work"),
@@ -114,9 +90,7 @@ const struct lap_route lap_routes[] = {
      .words = {"draws", "--json"},
      .parameters = {AT_OR_ALL,
                     ROWS(frames, "only these, like 3 or 3-5,9"),
-                    {.name = "pass",
-                     .form = LAP_FORM_TEXT,
-                     .option = "--pass",
+                    {.name = "pass", .form = LAP_FORM_TEXT, .option = "--pass",
                      .about = "only in a debug label that matches this pattern, like *shadow*"},
                     ROWS(rows, "only these of the list, like 1-100; from 1"),
                     FLAG(state, "each with all that it finds bound")}},
@@ -174,10 +148,9 @@ const struct lap_route lap_routes[] = {
     {.name = "report",
      .pattern = "report",
      .about = "what is wrong or wasteful, and what each frame and the memory have",
-     .use =
-         "To know where to look: 'rules' are counted, with the first findings of each and their positions; 'unknown' "
-         "says what a rule can't know. Binds of what is bound are no fault of programs whose calls another API "
-         "makes. frames=1-10 for some.",
+     .use = "To know where to look: 'rules' are counted, with the first findings of each and their positions; 'unknown' "
+            "says what a rule can't know. Binds of what is bound are no fault of programs whose calls another API "
+            "makes. frames=1-10 for some.",
      .words = {"report", "--json"},
      .parameters = {ROWS(frames, "only these, like 3 or 3-5")}},
     {.name = "difference",
@@ -195,14 +168,10 @@ const struct lap_route lap_routes[] = {
             "bytes=240.",
      .words = {"memory", "--json"},
      .parameters = {AT("--at"),
-                    {.name = "as",
-                     .form = LAP_FORM_NAME,
-                     .option = "--as",
+                    {.name = "as", .form = LAP_FORM_NAME, .option = "--as",
                      .about = "types of an element's parts, like f32x3, u32, vec4, mat4, or f32x3,u8x4; hexadecimal "
                               "without it"},
-                    {.name = "stride",
-                     .form = LAP_FORM_NUMBER,
-                     .option = "--stride",
+                    {.name = "stride", .form = LAP_FORM_NUMBER, .option = "--stride",
                      .about = "bytes from an element to the next, like 24"},
                     FLAG(parts, "only who wrote which range"),
                     OBJECT,
@@ -239,12 +208,10 @@ const struct lap_route lap_routes[] = {
      .words = {"shaders", "--json"},
      .answers = WITHOUT_TEXT,
      .parameters = {{.name = "at", .form = LAP_FORM_POSITION, .option = "--at", .about = "only of what lives there"},
-                    {.name = "pipeline",
-                     .form = LAP_FORM_OBJECT,
-                     .option = "--pipeline",
+                    {.name = "pipeline", .form = LAP_FORM_OBJECT, .option = "--pipeline",
                      .about = "only of this one, like VkPipeline:4"},
                     {.name = "search", .form = LAP_FORM_TEXT, .option = "--search", .about = "lines with this text"},
-                    FLAG(ignore - case, "in the search"),
+                    FLAG(ignore-case, "in the search"),
                     FLAG(glsl, "as GLSL")}},
     {.name = "shader",
      .pattern = "shaders/{hash}",
@@ -285,9 +252,7 @@ const struct lap_route lap_routes[] = {
      .file = "{at}-{file}",
      .parameters = {AT("--after"),
                     EDITS,
-                    {.name = "file",
-                     .form = LAP_FORM_FILE,
-                     .needed = true,
+                    {.name = "file", .form = LAP_FORM_FILE, .needed = true,
                      .about = "the attachment, like color0.png or depth.png"}}},
     {.name = "each",
      .pattern = "each/{at}",
@@ -305,90 +270,68 @@ const struct lap_route lap_routes[] = {
     {.name = "each_picture",
      .pattern = "each/{at}/{file}",
      .about = "an attachment behind one of these draws as a picture (3.1.1.9-color0.png)",
-     .use =
-         "To look at what a draw of a pass changed: at is the pass as in 'each', file=3.1.1.9-color0, and thumbs=320 "
-         "for the part around what changed, at most so wide and high. All draws of the pass come from one replay, so "
-         "looking at several is quick. 'files' are all that there are.",
+     .use = "To look at what a draw of a pass changed: at is the pass as in 'each', file=3.1.1.9-color0, and thumbs=320 "
+            "for the part around what changed, at most so wide and high. All draws of the pass come from one replay, so "
+            "looking at several is quick. 'files' are all that there are.",
      .kind = LAP_ROUTE_PLAYS,
      .type = LAP_TYPE_PNG,
      .made_by = "each",
      .file = "{file}",
      .parameters = {EACH,
-                    {.name = "file",
-                     .form = LAP_FORM_FILE,
-                     .needed = true,
+                    {.name = "file", .form = LAP_FORM_FILE, .needed = true,
                      .about = "position and attachment, like 3.1.1.9-color0.png; without it the first one"}}},
     {.name = "pixel",
      .pattern = "pixel/{at}",
      .about = "which commands painted a texel, from what to what, by a replay",
-     .use =
-         "Which draw painted this pixel: at=3, xy=400,300 is the presented image of frame 3, x from the left and y "
-         "from the top. at=3.1.1.42 ends with that command. The last row with 'changed' made the final color; its "
-         "'position' is the draw. 'before' and 'after' are values in the order red, green, blue, alpha. Commands that "
-         "leave the texel as it is come with all=true.",
+     .use = "Which draw painted this pixel: at=3, xy=400,300 is the presented image of frame 3, x from the left and y "
+            "from the top. at=3.1.1.42 ends with that command. The last row with 'changed' made the final color; its "
+            "'position' is the draw. 'before' and 'after' are values in the order red, green, blue, alpha. Commands that "
+            "leave the texel as it is come with all=true.",
      .kind = LAP_ROUTE_PLAYS,
      .type = LAP_TYPE_LINES,
      .words = {"pixel", "--json", "--quiet"},
      .request = {"--json"},
      .parameters = {AT_ASKED("--at", "--pixel-at"),
-                    {.name = "target",
-                     .form = LAP_FORM_LEVEL,
-                     .option = "--target",
+                    {.name = "target", .form = LAP_FORM_LEVEL, .option = "--target",
                      .about = "an image, like VkImage:7, or VkImage:7,LEVEL,LAYER; without it the one that the frame "
                               "presents"},
                     {.name = "aspect", .form = LAP_FORM_NAME, .option = "--aspect", .about = "color, depth or stencil"},
                     FLAG(all, "also commands that do not change it"),
-                    {.name = "xy",
-                     .form = LAP_FORM_TEXEL,
-                     .needed = true,
-                     .asked = "--pixel",
+                    {.name = "xy", .form = LAP_FORM_TEXEL, .needed = true, .asked = "--pixel",
                      .about = "the texel: x and y, like 400,300; 0,0 is at the top left"}}},
     {.name = "debug",
      .pattern = "debug/{at}",
      .about = "the values that a shader of a draw or dispatch computes, by a replay",
-     .use =
-         "Why a pixel has its color: at=3.1.1.42 is the draw that painted it (see 'pixel'), texel=400,300. Or "
-         "vertex=7 for the vertex shader, or invocation=64,0,0 for a compute shader. 'results' are the instructions of "
-         "the code, as 'shader' with the hash has it; 'steps' are [index of a result, values] in the order of "
-         "execution; 'outputs' are what the shader wrote in the end. A fragment without 'returned' was discarded.",
+     .use = "Why a pixel has its color: at=3.1.1.42 is the draw that painted it (see 'pixel'), texel=400,300. Or "
+            "vertex=7 for the vertex shader, or invocation=64,0,0 for a compute shader. 'results' are the instructions of "
+            "the code, as 'shader' with the hash has it; 'steps' are [index of a result, values] in the order of "
+            "execution; 'outputs' are what the shader wrote in the end. A fragment without 'returned' was discarded.",
      .kind = LAP_ROUTE_PLAYS,
      .type = LAP_TYPE_LINES,
      .words = {"debug", "--json", "--quiet"},
      .request = {"--json"},
      .parameters = {AT_ASKED("--at", "--debug"),
-                    {.name = "texel",
-                     .form = LAP_FORM_TEXEL,
-                     .option = "--texel",
+                    {.name = "texel", .form = LAP_FORM_TEXEL, .option = "--texel",
                      .about = "of the fragment shader: x and y of the attachments, like 400,300"},
-                    {.name = "vertex",
-                     .form = LAP_FORM_NUMBER,
-                     .option = "--vertex",
+                    {.name = "vertex", .form = LAP_FORM_NUMBER, .option = "--vertex",
                      .about = "of the vertex shader: a VertexIndex"},
-                    {.name = "instance",
-                     .form = LAP_FORM_NUMBER,
-                     .option = "--instance",
+                    {.name = "instance", .form = LAP_FORM_NUMBER, .option = "--instance",
                      .about = "with vertex: an InstanceIndex; without it the first one"},
-                    {.name = "invocation",
-                     .form = LAP_FORM_VALUES,
-                     .option = "--invocation",
+                    {.name = "invocation", .form = LAP_FORM_VALUES, .option = "--invocation",
                      .about = "of the compute shader: a GlobalInvocationId, like 64,0,0"},
                     REPLACE}},
     {.name = "profile",
      .pattern = "profile",
      .about = "how long frames, passes, labels and commands take on the GPU, by several replays",
-     .use =
-         "Where the time goes: frames=50-59. 'frame' is the whole, 'parts' what is in it, with 'share' from 0 to 1; "
-         "'parent' is an index of 'parts'. Times are in milliseconds; those that differ by less than 'spread' do not "
-         "differ. draws=true times single draws, too: take few frames then. 'device_type' cpu: a software driver, "
-         "whose "
-         "times say little of a GPU.",
+     .use = "Where the time goes: frames=50-59. 'frame' is the whole, 'parts' what is in it, with 'share' from 0 to 1; "
+            "'parent' is an index of 'parts'. Times are in milliseconds; those that differ by less than 'spread' do not "
+            "differ. draws=true times single draws, too: take few frames then. 'device_type' cpu: a software driver, whose "
+            "times say little of a GPU.",
      .kind = LAP_ROUTE_PLAYS,
      .words = {"profile", "--json", "--quiet"},
      .has_progress = true,
      .parameters = {ROWS(frames, "these, like 50-59; all without it"),
-                    {.name = "loops",
-                     .form = LAP_FORM_NUMBER,
-                     .option = "--loops",
+                    {.name = "loops", .form = LAP_FORM_NUMBER, .option = "--loops",
                      .about = "so many replays; 3 without it. More of them have less noise"},
                     FLAG(draws, "also single draws, and labels in render passes")}},
     {.name = "screenshots",
@@ -398,10 +341,7 @@ const struct lap_route lap_routes[] = {
      .kind = LAP_ROUTE_FILM,
      .files = "screenshot",
      .words = {"replay", "--quiet", "--present", "headless", "--screenshot-dir", LAP_ROUTE_FILES},
-     .parameters = {{.name = "frames",
-                     .form = LAP_FORM_NUMBERS,
-                     .needed = true,
-                     .option = "--screenshot",
+     .parameters = {{.name = "frames", .form = LAP_FORM_NUMBERS, .needed = true, .option = "--screenshot",
                      .about = "numbers, like 1,5-9"},
                     REPLACE}},
     {.name = "screenshot",
@@ -412,26 +352,20 @@ const struct lap_route lap_routes[] = {
      .type = LAP_TYPE_PNG,
      .made_by = "screenshots",
      .file = "frame_{frames}.png",
-     .parameters = {{.name = "frames",
-                     .form = LAP_FORM_NUMBER,
-                     .needed = true,
-                     .option = "--screenshot",
+     .parameters = {{.name = "frames", .form = LAP_FORM_NUMBER, .needed = true, .option = "--screenshot",
                      .about = "the number of one frame, like 3"},
                     REPLACE}},
     {.name = "find",
      .pattern = "find",
      .about = "objects, labels, commands, shaders and lines of their code that have a text",
-     .use =
-         "To find an object, a label, a command or a shader by name, or a word in its code: text=shadow. A text like "
-         "VkImage:7 or 3.1.1.42 works, too.",
+     .use = "To find an object, a label, a command or a shader by name, or a word in its code: text=shadow. A text like "
+            "VkImage:7 or 3.1.1.42 works, too.",
      .type = LAP_TYPE_LINES,
      .words = {"find", "--json"},
-     .parameters =
-         {{.name = "limit", .form = LAP_FORM_NUMBER, .option = "--limit", .about = "how many at most; 200 without it"},
-          {.name = "text",
-           .form = LAP_FORM_TEXT,
-           .needed = true,
-           .about = "a part of the name, in upper or lower case; or an object or position"}}},
+     .parameters = {{.name = "limit", .form = LAP_FORM_NUMBER, .option = "--limit",
+                     .about = "how many at most; 200 without it"},
+                    {.name = "text", .form = LAP_FORM_TEXT, .needed = true,
+                     .about = "a part of the name, in upper or lower case; or an object or position"}}},
     {.name = "check",
      .pattern = "check",
      .about = "whether this machine can play the trace, and how",

@@ -112,6 +112,7 @@ struct replay {
     bool holds;                     /* the packet where it stands there, which is read already: */
     struct lap_packet held;
     struct lap_reader *reader_before;  /* the one in front of it, to which modules refer: waiting.h; NULL: none */
+    struct lap_edits *edits_before;    /* of reader_before; NULL: none */
     struct lap_dictionary *dictionary; /* vulkan/dictionary.h */
     struct replay_position at;
     struct lap_arena arena; /* arguments of the current packet or block command */

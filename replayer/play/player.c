@@ -288,6 +288,7 @@ bool replay_close(struct replay *r)
     replay_reference_check_finish(r);
     lap_reader_close(&r->reader);
     lap_reader_close(&r->reader_before);
+    lap_edits_destroy(&r->edits_before);
     lap_edits_destroy(&r->edits);
     replay_program_close(&r->program);
     /* The loader stays loaded: drivers leave thread-local data that outlives their instances. */

@@ -87,15 +87,30 @@ void replay_request_finish(struct replay_request *request)
 
 /* ---- going on ---- */
 
-static enum lap_status is_too_late(const struct lap_edits *edits, uint64_t played)
+/* Whether the replay began with this change. Lists have the order of packets, and *at moves on in `before`. */
+static bool was_there(const struct lap_edits *before, const struct lap_edit *edit, size_t *at)
 {
-    size_t count;
+    size_t count = 0;
+    const struct lap_edit *list = before ? lap_edits_list(before, &count) : NULL;
+
+    while (*at < count && list[*at].ticket < edit->ticket)
+        ++*at;
+    for (size_t i = *at; i < count && list[i].ticket == edit->ticket; i++)
+        if (list[i].kind == edit->kind && list[i].command == edit->command && list[i].bytes == edit->bytes &&
+            (!edit->bytes || memcmp(list[i].body, edit->body, edit->bytes) == 0))
+            return true;
+    return false;
+}
+
+static enum lap_status is_too_late(const struct lap_edits *before, const struct lap_edits *edits, uint64_t played)
+{
+    size_t count, at = 0;
     const struct lap_edit *list = lap_edits_list(edits, &count);
 
     if (lap_edits_last_ticket(edits) <= played)
         return lap_fail(LAP_AGAIN, "this is in front of what was played already");
     for (size_t i = 0; i < count && list[i].ticket <= played; i++)
-        if (list[i].kind != LAP_EDIT_BEHIND)
+        if ((list[i].kind == LAP_EDIT_BEHIND) == was_there(before, &list[i], &at))
             return lap_fail(LAP_AGAIN, "this changes packet %" PRIu64 ", which was played already", list[i].ticket);
     return LAP_OK;
 }
@@ -164,9 +179,10 @@ enum lap_status replay_wait_end(struct replay *r, const struct replay_options *a
         status = lap_fail(LAP_AGAIN, "the pictures take several replays");
     r->reader_before = r->reader;
     r->reader = work.reader;
+    r->edits_before = r->edits;
     r->edits = work.edits;
     if (status == LAP_OK)
-        status = is_too_late(r->edits, played);
+        status = is_too_late(r->edits_before, r->edits, played);
     if (status == LAP_OK)
         status = play_late(r, played);
     return status == LAP_OK ? lap_reader_seek(r->reader, played + 1) : status;

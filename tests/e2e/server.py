@@ -152,7 +152,7 @@ class Question:
 
     @property
     def plays(self) -> bool:
-        return self.words[0] in ("replay", "pixel") or bool({"--after", "--each"} & {*self.words})
+        return self.words[0] in ("replay", "pixel", "debug") or bool({"--after", "--each"} & {*self.words})
 
 
 def verb(context: Context, words: list[str], file: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
@@ -205,6 +205,7 @@ def questions(context: Context, file: str) -> Iterator[Question]:
     frame, target = last.partition(".")[0], json.loads(verb(context, each, file).stdout.splitlines()[-1])["image"]
     yield Question("pixel", f"pixel/{last}?target={target},0,0&all=1&xy=5,4", ["pixel", "--json", "--quiet", "--at", last, "--target", f"{target},0,0", "--all", "FILE", "5,4"])
     yield Question("pixel", f"pixel/{frame}?xy=5,4", ["pixel", "--json", "--quiet", "--at", frame, "FILE", "5,4"])
+    yield Question("debug", f"debug/{last}?texel=100,100", ["debug", "--json", "--quiet", "--at", last, "--texel", "100,100", "FILE"])
     if "vkQueuePresentKHR" in {line["name"] for line in context.print_lines(file)}:
         yield Question("screenshot", "screenshots/1.png", ["replay", "--quiet", "--present", "headless", "--screenshot-dir", "files", "--screenshot", "1", "FILE"], "files/frame_1.png")
     yield Question("find", "find?text=vec", ["find", "--json", "FILE", "vec"])
@@ -514,9 +515,9 @@ def answers_of_waiting(program: Program, driver: str | None) -> Callable[[Contex
         frame, draws, _ = draws_of_a_frame(context)
         paths = [f"framebuffer/{at}{query}" for at in draws for query in ("", f"?skip={at}")]
         bound = json.loads(verb(context, ["state", "--json", "--at", draws[-1], "FILE"], "out.lapilli").stdout)["pass"]
-        paths += [f"each/{bound['begin']}?thumbs=32", f"pixel/{frame}?target={bound['attachments'][0]['image']}&all=1&xy=5,4"]
+        paths += [f"each/{bound['begin']}?thumbs=32", f"pixel/{frame}?target={bound['attachments'][0]['image']}&all=1&xy=5,4", f"debug/{draws[-1]}?texel=5,4"]
         found: list[list[Answer]] = []
-        gates = [Gate(context, name) for name in ("image", "pixel")]  # which play from the beginning
+        gates = [Gate(context, name) for name in ("image", "pixel", "debug")]  # which play from the beginning
         for gate in gates:
             gate.open()
         for most in (0, 2):
