@@ -8,17 +8,22 @@
 #include "gen_ids.h"
 #include "vulkan/chain.h"
 
+#define MOST_STAGES 8u
+
 /* What decoders gave may change. */
 #define CHANGEABLE(type, pointer) ((type *)(uintptr_t)(pointer))
 
 enum lap_status probes_init(struct probes *probes, const struct probe *wanted, size_t count)
 {
     *probes = (struct probes){.wanted = wanted, .count = count, .twins = calloc(count + 1, sizeof *probes->twins)};
+    lap_map_init(&probes->modules);
     return probes->twins ? LAP_OK : lap_no_memory("pipelines with other code");
 }
 
 void probes_finish(struct probes *probes)
 {
+    if (probes->twins)
+        lap_map_finish(&probes->modules);
     free(probes->twins);
 }
 
@@ -47,6 +52,14 @@ static void see_layout(struct probes *p, const struct trace_call *call, const Vk
             p->twins[k].layout_ticket = call->packet->ticket;
 }
 
+static enum lap_status see_module(struct probes *p, const struct trace_call *call, const VkShaderModule *module)
+{
+    const uint64_t number = module ? gen_u64_VkShaderModule(*module) : 0;
+
+    p->last_module = number > p->last_module ? number : p->last_module;
+    return number ? lap_map_put(&p->modules, number, (void *)(uintptr_t)call->packet->ticket, NULL) : LAP_OK;
+}
+
 static void see_sets(struct probes *p, const struct gen_args_vkAllocateDescriptorSets *a)
 {
     for (uint32_t i = 0; a->pAllocateInfo && a->pDescriptorSets && i < a->pAllocateInfo->descriptorSetCount; i++) {
@@ -63,49 +76,48 @@ static void see_sets(struct probes *p, const struct gen_args_vkAllocateDescripto
         *(last) = number > *(last) ? number : *(last);                                                                 \
     } while (0)
 
-void probes_see(struct probes *p, const struct trace_call *call)
+enum lap_status probes_see(struct probes *p, const struct trace_call *call)
 {
     switch (call->command) {
     case GEN_vkCreateShaderModule:
-        SEE_LARGEST(&p->last_module, ShaderModule, ShaderModule, call);
-        return;
+        return see_module(p, call, ((const struct gen_args_vkCreateShaderModule *)call->args)->pShaderModule);
     case GEN_vkCreateDescriptorSetLayout: {
         const struct gen_args_vkCreateDescriptorSetLayout *a = call->args;
         const uint64_t number = a->pSetLayout ? gen_u64_VkDescriptorSetLayout(*a->pSetLayout) : 0;
         p->last_set_layout = number > p->last_set_layout ? number : p->last_set_layout;
-        return;
+        return LAP_OK;
     }
     case GEN_vkCreateDescriptorPool:
         SEE_LARGEST(&p->last_pool, DescriptorPool, DescriptorPool, call);
-        return;
+        return LAP_OK;
     case GEN_vkAllocateDescriptorSets:
         see_sets(p, call->args);
-        return;
+        return LAP_OK;
     case GEN_vkCreatePipelineLayout:
         see_layout(p, call, ((const struct gen_args_vkCreatePipelineLayout *)call->args)->pPipelineLayout);
-        return;
+        return LAP_OK;
     case GEN_vkCreateGraphicsPipelines: {
         const struct gen_args_vkCreateGraphicsPipelines *a = call->args;
         see_pipelines(p, call, a->pPipelines, a->createInfoCount);
-        return;
+        return LAP_OK;
     }
     case GEN_vkCreateComputePipelines: {
         const struct gen_args_vkCreateComputePipelines *a = call->args;
         see_pipelines(p, call, a->pPipelines, a->createInfoCount);
-        return;
+        return LAP_OK;
     }
     case GEN_vkCreateRayTracingPipelinesKHR: {
         const struct gen_args_vkCreateRayTracingPipelinesKHR *a = call->args;
         see_pipelines(p, call, a->pPipelines, a->createInfoCount);
-        return;
+        return LAP_OK;
     }
     case GEN_vkCreateRayTracingPipelinesNV: {
         const struct gen_args_vkCreateRayTracingPipelinesNV *a = call->args;
         see_pipelines(p, call, a->pPipelines, a->createInfoCount);
-        return;
+        return LAP_OK;
     }
     default:
-        return;
+        return LAP_OK;
     }
 }
 
@@ -193,25 +205,63 @@ static enum lap_status put_layout(struct probes *p, struct twins *twins, size_t 
     return twins_put_packet(twins, twin->layout_ticket, GEN_vkCreatePipelineLayout, create);
 }
 
-static enum lap_status put_module(struct probes *p, struct twins *twins, size_t number, VkDevice device)
+/* A stage of a pipeline. */
+struct stage {
+    VkShaderStageFlagBits bit;
+    uint64_t module; /* that it has; 0: none */
+    uint64_t twin;   /* its new one; 0: it keeps what it has */
+};
+
+static enum lap_status put_other_code(struct probes *p, struct twins *twins, size_t number, VkDevice device)
 {
     const VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                            .codeSize = p->wanted[number].bytes,
                                            .pCode = p->wanted[number].words};
-    VkShaderModule handle = gen_VkShaderModule(++p->last_module);
+    VkShaderModule handle = gen_VkShaderModule(p->last_module);
     const struct gen_args_vkCreateShaderModule create = {
         .device = device, .pCreateInfo = &info, .pShaderModule = &handle};
 
     return twins_put_packet(twins, p->twins[number].pipeline_ticket, GEN_vkCreateShaderModule, &create);
 }
 
-static void change_stage(struct probes *p, const VkPipelineShaderStageCreateInfo *stage)
+static enum lap_status put_same_code(struct probes *p, struct twins *twins, size_t number, uint64_t ticket)
+{
+    struct gen_args_vkCreateShaderModule *create = (void *)twins->packet.args.bytes;
+    VkShaderModule handle = gen_VkShaderModule(p->last_module);
+    enum lap_status status = position_packet_read(&twins->packet, ticket);
+
+    if (status != LAP_OK)
+        return status;
+    create->pShaderModule = &handle;
+    return twins_put_packet(twins, p->twins[number].pipeline_ticket, GEN_vkCreateShaderModule, create);
+}
+
+static enum lap_status put_modules(struct probes *p, struct twins *twins, size_t number, VkDevice device,
+                                   struct stage *stages, size_t count)
+{
+    enum lap_status status = LAP_OK;
+
+    for (size_t i = 0; i < count && status == LAP_OK; i++) {
+        const void *made = stages[i].module ? lap_map_get(&p->modules, stages[i].module) : NULL;
+        const bool is_wanted = stages[i].bit == p->wanted[number].stage;
+        if (!is_wanted && !made)
+            continue;
+        stages[i].twin = ++p->last_module;
+        status = is_wanted ? put_other_code(p, twins, number, device)
+                           : put_same_code(p, twins, number, (uint64_t)(uintptr_t)made);
+    }
+    return status;
+}
+
+static void change_stage(const VkPipelineShaderStageCreateInfo *stage, const struct stage *change)
 {
     static const VkStructureType code[] = {VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
     VkPipelineShaderStageCreateInfo *changed = CHANGEABLE(VkPipelineShaderStageCreateInfo, stage);
 
+    if (!change->twin)
+        return;
     lap_chain_drop(&changed->pNext, code, 1);
-    changed->module = gen_VkShaderModule(p->last_module);
+    changed->module = gen_VkShaderModule(change->twin);
 }
 
 /* It derives from nothing, and is compiled if it must be. */
@@ -232,15 +282,14 @@ static VkPipelineCreateFlags change_flags(VkPipelineCreateFlags flags, const voi
     return flags & ~not_wanted;
 }
 
-static void change_graphics(struct probes *p, size_t number, struct gen_args_vkCreateGraphicsPipelines *create,
-                            VkPipeline *handle)
+static void change_graphics(const struct probes *p, size_t number, const struct stage *stages,
+                            struct gen_args_vkCreateGraphicsPipelines *create, VkPipeline *handle)
 {
     VkGraphicsPipelineCreateInfo *info =
         CHANGEABLE(VkGraphicsPipelineCreateInfo, &create->pCreateInfos[p->twins[number].index]);
 
-    for (uint32_t i = 0; i < info->stageCount; i++)
-        if (info->pStages[i].stage == p->wanted[number].stage)
-            change_stage(p, &info->pStages[i]);
+    for (uint32_t i = 0; i < info->stageCount && i < MOST_STAGES; i++)
+        change_stage(&info->pStages[i], &stages[i]);
     info->layout = gen_VkPipelineLayout(p->twins[number].layout);
     info->flags = change_flags(info->flags, info->pNext);
     info->basePipelineHandle = VK_NULL_HANDLE;
@@ -251,13 +300,13 @@ static void change_graphics(struct probes *p, size_t number, struct gen_args_vkC
     create->pPipelines = handle;
 }
 
-static void change_compute(struct probes *p, size_t number, struct gen_args_vkCreateComputePipelines *create,
-                           VkPipeline *handle)
+static void change_compute(const struct probes *p, size_t number, const struct stage *stages,
+                           struct gen_args_vkCreateComputePipelines *create, VkPipeline *handle)
 {
     VkComputePipelineCreateInfo *info =
         CHANGEABLE(VkComputePipelineCreateInfo, &create->pCreateInfos[p->twins[number].index]);
 
-    change_stage(p, &info->stage);
+    change_stage(&info->stage, &stages[0]);
     info->layout = gen_VkPipelineLayout(p->twins[number].layout);
     info->flags = change_flags(info->flags, info->pNext);
     info->basePipelineHandle = VK_NULL_HANDLE;
@@ -266,23 +315,43 @@ static void change_compute(struct probes *p, size_t number, struct gen_args_vkCr
     create->createInfoCount = 1;
     create->pipelineCache = VK_NULL_HANDLE;
     create->pPipelines = handle;
+}
+
+/* The stages of the pipeline that the packet makes; their number. */
+static size_t list_stages(const struct position_packet *packet, uint32_t index, struct stage stages[MOST_STAGES])
+{
+    const struct gen_args_vkCreateGraphicsPipelines *graphics = (const void *)packet->args.bytes;
+    const struct gen_args_vkCreateComputePipelines *compute = (const void *)packet->args.bytes;
+    const bool is_graphics = packet->command == GEN_vkCreateGraphicsPipelines;
+    const VkPipelineShaderStageCreateInfo *list =
+        is_graphics ? graphics->pCreateInfos[index].pStages : &compute->pCreateInfos[index].stage;
+    const uint32_t all = is_graphics ? graphics->pCreateInfos[index].stageCount : 1;
+    size_t count = 0;
+
+    for (; list && count < all && count < MOST_STAGES; count++)
+        stages[count] = (struct stage){.bit = list[count].stage, .module = gen_u64_VkShaderModule(list[count].module)};
+    return count;
 }
 
 static enum lap_status put_pipeline(struct probes *p, struct twins *twins, size_t number, uint64_t device)
 {
     struct probe_twin *twin = &p->twins[number];
+    struct stage stages[MOST_STAGES] = {{.module = 0}};
     void *args = twins->packet.args.bytes;
     VkPipeline handle = gen_VkPipeline(twin->pipeline = ++p->last_pipeline);
-    enum lap_status status = put_module(p, twins, number, gen_VkDevice(device));
+    enum lap_status status = position_packet_read(&twins->packet, twin->pipeline_ticket);
 
+    if (status == LAP_OK)
+        status = put_modules(p, twins, number, gen_VkDevice(device), stages,
+                             list_stages(&twins->packet, twin->index, stages));
     if (status == LAP_OK)
         status = position_packet_read(&twins->packet, twin->pipeline_ticket);
     if (status != LAP_OK)
         return status;
     if (twins->packet.command == GEN_vkCreateGraphicsPipelines)
-        change_graphics(p, number, args, &handle);
+        change_graphics(p, number, stages, args, &handle);
     else
-        change_compute(p, number, args, &handle);
+        change_compute(p, number, stages, args, &handle);
     return twins_put_packet(twins, twin->pipeline_ticket, twins->packet.command, args);
 }
 

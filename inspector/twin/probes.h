@@ -4,8 +4,9 @@
  * buffers that are recorded differently (twins.h). The set has a storage buffer, where the code writes.
  *
  * A twin of a pipeline is made right behind its original, and the twin of a layout behind that, where all that they
- * name lives. The sets below the new one stay bound: both layouts are compatible for these, since they have the same
- * set layouts and ranges of push constants (the specification's "Pipeline Layout Compatibility"). Nothing destroys
+ * name lives, but for shader modules: those are made anew, since programs destroy them early, and a replay that waits
+ * makes twins late. The sets below the new one stay bound: both layouts are compatible for these, since they have the
+ * same set layouts and ranges of push constants (the specification's "Pipeline Layout Compatibility"). Nothing destroys
  * what is new. One thread.
  */
 #ifndef LAP_INSPECTOR_TWIN_PROBES_H
@@ -16,6 +17,7 @@
 #include <stdint.h>
 #include <vulkan/vulkan_core.h>
 
+#include "base/map.h"
 #include "base/status.h"
 #include "inspector/analysis/trace_pass.h"
 #include "inspector/twin/twins.h"
@@ -61,6 +63,7 @@ struct probes {
     struct probe_twin *twins; /* [count] */
     uint64_t last_module, last_pipeline, last_layout, last_set_layout, last_pool, last_set;
     uint64_t set_layout, set;
+    struct lap_map modules; /* the tickets of the calls that make them, by number */
 };
 
 enum lap_status probes_init(struct probes *probes, const struct probe *wanted, size_t count) LAP_MUST_CHECK;
@@ -71,8 +74,8 @@ void probes_finish(struct probes *probes); /* also of a zeroed one */
     GEN_vkCreateShaderModule, GEN_vkCreateGraphicsPipelines, GEN_vkCreateComputePipelines,                             \
         GEN_vkCreateRayTracingPipelinesKHR, GEN_vkCreateRayTracingPipelinesNV, GEN_vkCreatePipelineLayout,             \
         GEN_vkCreateDescriptorSetLayout, GEN_vkCreateDescriptorPool, GEN_vkAllocateDescriptorSets
-/* A visited call; any other one changes nothing. */
-void probes_see(struct probes *probes, const struct trace_call *call);
+/* A visited call; any other one changes nothing. LAP_ERROR_MEMORY. */
+enum lap_status probes_see(struct probes *probes, const struct trace_call *call) LAP_MUST_CHECK;
 
 /* Where packets go that all twins need. */
 struct probes_place {

@@ -194,8 +194,8 @@ static enum lap_status see(void *state, const struct trace_call *call)
 {
     struct weave *w = state;
 
-    if (w->plan->probe_count)
-        probes_see(&w->probes, call);
+    if (w->plan->probe_count && probes_see(&w->probes, call) != LAP_OK)
+        return LAP_ERROR_MEMORY;
     switch (call->command) {
     case GEN_vkCreateRenderPass:
         see_pass(w, call, ((const struct gen_args_vkCreateRenderPass *)call->args)->pRenderPass);
