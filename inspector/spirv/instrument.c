@@ -14,6 +14,7 @@ enum {
     OP_LINE = 8,
     OP_EXTENSION = 10,
     OP_EXT_INST_IMPORT = 11,
+    OP_EXT_INST = 12,
     OP_MEMORY_MODEL = 14,
     OP_GROUP_MEMBER_DECORATE = 75,
     OP_PHI = 245,
@@ -80,10 +81,10 @@ static bool ends_segment(uint32_t op)
            op == OP_FUNCTION_CALL || op == OP_DEMOTE || op == OP_TERMINATE_INVOCATION;
 }
 
-/* Nothing may be put in front of these, or it is of no use there. */
+/* Nothing may be put in front of these: they are phis, or may lie between phis. */
 static bool stays_in_front(uint32_t op)
 {
-    return op == OP_PHI || op == OP_LINE || op == OP_NO_LINE || op == SPIRV_LABEL;
+    return op == OP_PHI || op == OP_LINE || op == OP_NO_LINE || op == OP_EXT_INST || op == SPIRV_LABEL;
 }
 
 /* In front of an instruction of a function that is reached. */
@@ -270,6 +271,7 @@ static void change(struct maker *m, struct spirv_writer *w)
 
     maker_see_declarations(m);
     maker_see_functions(m);
+    maker_see_variables(m);
     add_early = wish->kind == INSTRUMENT_COUNT && wish->early && !m->out->early && may_be_early(m);
     m->out->early |= add_early;
     m->add_geometry =
@@ -302,9 +304,10 @@ enum lap_status instrument(const uint32_t *words, size_t bytes, const struct ins
         return status;
     m.next_id = m.spirv.bound;
     m.reached = lap_arena_zalloc(arena, m.spirv.bound, sizeof *m.reached, 8);
+    m.used = lap_arena_zalloc(arena, m.spirv.bound, sizeof *m.used, 8);
     m.written = lap_arena_zalloc(arena, m.spirv.bound, sizeof *m.written, 8);
     m.names = lap_arena_zalloc(arena, m.spirv.bound, sizeof *m.names, 8);
-    if (!m.reached || !m.written || !m.names)
+    if (!m.reached || !m.used || !m.written || !m.names)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
     check_wish(&m);
     find_entry(&m);

@@ -168,20 +168,24 @@ void maker_declare(struct maker *m)
     }
 }
 
-/* An input with this decoration; NULL: there is none. That of the entry point first. */
+/* NULL: it is no input with this decoration. */
+static const uint32_t *as_built_in(const struct maker *m, uint32_t id, uint32_t built_in)
+{
+    const uint32_t *variable = spirv_instruction(&m->spirv, id);
+    const bool is_input = variable && spirv_op(variable) == SPIRV_VARIABLE && variable[3] == SPIRV_STORAGE_INPUT;
+
+    return is_input && m->spirv.ids[id].is_built_in && m->spirv.ids[id].built_in == built_in ? variable : NULL;
+}
+
+/* That of the entry point, or any. NULL: there is none. */
 static const uint32_t *find_built_in(const struct maker *m, uint32_t built_in)
 {
     const uint32_t *found = NULL;
 
-    for (uint32_t id = 1; id < m->spirv.bound; id++) {
-        const uint32_t *variable = spirv_instruction(&m->spirv, id);
-        if (!m->spirv.ids[id].is_built_in || m->spirv.ids[id].built_in != built_in || !variable ||
-            spirv_op(variable) != SPIRV_VARIABLE || variable[3] != SPIRV_STORAGE_INPUT)
-            continue;
-        if (is_in_interface(m, id))
-            return variable;
-        found = variable;
-    }
+    for (uint32_t i = spirv_interface(m->entry); i < spirv_length(m->entry) && !found; i++)
+        found = as_built_in(m, m->entry[i], built_in);
+    for (uint32_t id = 1; id < m->spirv.bound && !found; id++)
+        found = as_built_in(m, id, built_in);
     return found;
 }
 

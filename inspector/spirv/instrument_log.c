@@ -95,6 +95,7 @@ static void load_place(struct maker *m, uint32_t header[INSTRUMENT_HEADER])
 {
     uint32_t global;
 
+    m->place_count = 0;
     if (m->wish->model == SPIRV_MODEL_FRAGMENT) {
         load_fragment(m, header);
         return;
@@ -264,7 +265,7 @@ void log_segments(struct maker *m)
             add_results(m, &shape,
                         (struct instrument_result){.instruction = value->instruction,
                                                    .id = value->id,
-                                                   .name = maker_name(m, value->id),
+                                                   .name = m->names[value->id],
                                                    .built_in = UINT32_MAX});
         }
         put_segment(m, number, &segment);
@@ -293,8 +294,7 @@ static uint32_t load_output(struct maker *m, const struct maker_output *output)
     uint32_t pointer = output->result.id;
 
     if (output->member != UINT32_MAX)
-        pointer = MAKER_PUT(m, OP_ACCESS_CHAIN, maker_pointer(m, SPIRV_STORAGE_OUTPUT, output->type), pointer,
-                            maker_number(m, output->member));
+        pointer = MAKER_PUT(m, OP_ACCESS_CHAIN, output->pointer, pointer, maker_number(m, output->member));
     return MAKER_PUT(m, OP_LOAD, output->type, pointer);
 }
 

@@ -43,20 +43,19 @@ static void see_mode(struct maker *m, const uint32_t *mode)
     }
 }
 
-static void see_variable(struct maker *m, const uint32_t *variable)
+/* A copy of a string that ends in its instruction. */
+static const char *text_of(struct maker *m, const uint32_t *words, uint32_t first)
 {
-    const struct spirv_id *id = &m->spirv.ids[variable[2]];
+    const char *text = (const char *)&words[first];
+    const size_t bytes = (spirv_length(words) - first) * sizeof *words;
+    const char *end = memchr(text, 0, bytes);
+    char *copy = end && end > text ? lap_arena_alloc(m->arena, (size_t)(end - text) + 1, 1) : NULL;
 
-    if (id->is_bound && id->is_used && id->set == m->wish->set)
-        maker_refuse(m, LAP_ERROR_UNSUPPORTED,
-                     "the shader uses the descriptor set that its values would be written to");
-    m->may_be_late |= variable[3] == SPIRV_STORAGE_OUTPUT && id->is_built_in &&
-                      (id->built_in == BUILT_IN_FRAG_DEPTH || id->built_in == BUILT_IN_SAMPLE_MASK ||
-                       id->built_in == BUILT_IN_FRAG_STENCIL_REF);
+    return copy ? memcpy(copy, text, (size_t)(end - text) + 1) : NULL;
 }
 
 /* In front of the functions. */
-static void see_declaration(struct maker *m, const uint32_t *words, size_t at)
+static void see_declaration(struct maker *m, const uint32_t *words)
 {
     const uint32_t length = spirv_length(words);
 
@@ -70,12 +69,9 @@ static void see_declaration(struct maker *m, const uint32_t *words, size_t at)
     case SPIRV_EXECUTION_MODE:
         see_mode(m, words);
         break;
-    case SPIRV_VARIABLE:
-        see_variable(m, words);
-        break;
     case OP_NAME:
         if (length > 2 && words[1] < m->spirv.bound)
-            m->names[words[1]] = at;
+            m->names[words[1]] = text_of(m, words, 2);
         break;
     case OP_GROUP_DECORATE:
     case OP_GROUP_MEMBER_DECORATE:
@@ -92,24 +88,8 @@ void maker_see_declarations(struct maker *m)
     size_t at = LAP_SPIRV_HEADER_WORDS;
 
     for (; at < s->count && spirv_op(&s->words[at]) != SPIRV_FUNCTION; at += spirv_length(&s->words[at]))
-        see_declaration(m, &s->words[at], at);
+        see_declaration(m, &s->words[at]);
     m->functions_at = at;
-}
-
-/* A copy of a string that ends in its instruction. */
-static const char *text_of(struct maker *m, const uint32_t *words, uint32_t first)
-{
-    const char *text = (const char *)&words[first];
-    const size_t bytes = (spirv_length(words) - first) * sizeof *words;
-    const char *end = memchr(text, 0, bytes);
-    char *copy = end && end > text ? lap_arena_alloc(m->arena, (size_t)(end - text) + 1, 1) : NULL;
-
-    return copy ? memcpy(copy, text, (size_t)(end - text) + 1) : NULL;
-}
-
-const char *maker_name(struct maker *m, uint32_t id)
-{
-    return m->names[id] ? text_of(m, &m->spirv.words[m->names[id]], 2) : NULL;
 }
 
 const char *maker_member_name(struct maker *m, uint32_t type, uint32_t member)
@@ -137,6 +117,9 @@ static void see_use(struct maker *m, const uint32_t *words)
     const uint32_t length = spirv_length(words);
     const uint32_t *index;
 
+    for (uint32_t i = 1; i < length; i++)
+        if (words[i] < m->spirv.bound)
+            m->used[words[i]] = true;
     switch (spirv_op(words)) {
     case OP_ACCESS_CHAIN:
     case OP_IN_BOUNDS_ACCESS_CHAIN:
@@ -169,9 +152,10 @@ static void see_use(struct maker *m, const uint32_t *words)
 
 bool maker_is_written(const struct maker *m, uint32_t variable, uint32_t member)
 {
-    const uint32_t *words = spirv_instruction(&m->spirv, variable);
+    const uint64_t parts = member == UINT32_MAX ? UINT64_MAX : lap_spirv_bit(member);
 
-    return (m->written[variable] & lap_spirv_bit(member)) != 0 || spirv_length(words) > 4;
+    /* With one word more a variable has a value at the start. */
+    return (m->written[variable] & parts) != 0 || spirv_length(spirv_instruction(&m->spirv, variable)) > 4;
 }
 
 /* Visits each function once that the entry point reaches. */
@@ -204,5 +188,23 @@ void maker_see_functions(struct maker *m)
             waiting[count++] = callee;
             m->reached[callee] = true;
         }
+    }
+}
+
+void maker_see_variables(struct maker *m)
+{
+    const struct spirv *s = &m->spirv;
+
+    for (uint32_t id = 1; id < s->bound; id++)
+        if (m->used[id] && s->ids[id].is_bound && s->ids[id].set == m->wish->set)
+            maker_refuse(m, LAP_ERROR_UNSUPPORTED,
+                         "the shader uses the descriptor set that its values would be written to");
+    for (uint32_t i = spirv_interface(m->entry); i < spirv_length(m->entry); i++) {
+        const uint32_t *variable = spirv_instruction(s, m->entry[i]);
+        const struct spirv_id *about = &s->ids[m->entry[i]];
+        const uint32_t built_in = about->is_built_in ? about->built_in : UINT32_MAX;
+        if (variable && spirv_op(variable) == SPIRV_VARIABLE && variable[3] == SPIRV_STORAGE_OUTPUT)
+            m->may_be_late |= built_in == BUILT_IN_FRAG_DEPTH || built_in == BUILT_IN_SAMPLE_MASK ||
+                              built_in == BUILT_IN_FRAG_STENCIL_REF;
     }
 }

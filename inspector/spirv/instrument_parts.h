@@ -62,7 +62,8 @@ struct maker_value {
 };
 
 struct maker_output {
-    uint32_t type, member; /* UINT32_MAX: it is no member */
+    uint32_t type, pointer; /* the type of what leads to it */
+    uint32_t member;        /* UINT32_MAX: it is none */
     struct instrument_result result;
 };
 
@@ -78,8 +79,9 @@ struct maker {
     const uint32_t *entry;
     size_t functions_at; /* word of the first function */
     bool *reached;       /* [bound]: a function that the entry point calls, or its own */
+    bool *used;          /* [bound]: these functions name it */
     uint64_t *written;   /* [bound]: of an output: the members that these write */
-    size_t *names;       /* [bound]: word of OpName; 0: it has none */
+    const char **names;  /* [bound]: OpName; NULL: it has none */
     bool has_int8, has_int16, has_float16, has_primitive, has_vulkan_memory;
     bool add_geometry;
     bool may_be_late; /* it discards, or changes what is tested */
@@ -110,10 +112,11 @@ bool maker_grow(struct maker *m, void **things, uint32_t count, uint32_t *capaci
 
 void maker_see_declarations(struct maker *m);
 void maker_see_functions(struct maker *m);
-/* Of an output that is a block. */
+/* Behind both. */
+void maker_see_variables(struct maker *m);
+/* Of an output; member: of its block, UINT32_MAX: any part. */
 bool maker_is_written(const struct maker *m, uint32_t variable, uint32_t member);
-/* OpName of an id, and OpMemberName of a member; NULL: it has none. */
-const char *maker_name(struct maker *m, uint32_t id);
+/* OpMemberName; NULL: it has none. */
 const char *maker_member_name(struct maker *m, uint32_t type, uint32_t member);
 
 /* ---- instrument_declare.c ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspector/spirv/instrument_parts.h"
 
-#define MOST_DEPTH 8u /* of types within types */
+#define MOST_DEPTH   8u  /* of types within types */
+#define MOST_MEMBERS 64u /* of a block of outputs */
 
 enum { OP_CONVERT_U = 113, OP_CONVERT_S = 114, OP_CONVERT_F = 115 };
 
@@ -182,45 +183,73 @@ uint32_t value_words(struct maker *m, uint32_t type_id, uint32_t id, uint32_t wo
 
 /* ---- outputs ---- */
 
-static void add_output(struct maker *m, uint32_t variable, uint32_t member, uint32_t type,
-                       const struct instrument_result *result)
+static bool is_full(const struct maker *m)
 {
-    struct value_shape shape;
-    struct maker_output *to = &m->outputs[m->output_count];
+    return m->output_words == SEGMENT_MOST_WORDS;
+}
 
-    if (!value_shape(m, type, VALUE_MOST_WORDS, &shape) || shape.words > SEGMENT_MOST_WORDS - m->output_words)
+static void add_output(struct maker *m, const struct maker_output *output)
+{
+    struct maker_output *to = &m->outputs[m->output_count];
+    struct value_shape shape;
+
+    if (!value_shape(m, output->type, VALUE_MOST_WORDS, &shape) || shape.words > SEGMENT_MOST_WORDS - m->output_words)
         return;
     m->output_words += shape.words;
     m->output_count++;
-    *to = (struct maker_output){.type = type, .member = member, .result = *result};
-    to->result.id = variable;
-    to->result.is_output = true;
-    if (to->result.built_in == BUILT_IN_POSITION) { /* the first one */
-        const struct maker_output position = *to;
+    if (output->result.built_in == BUILT_IN_POSITION) /* the first one */
         for (; to > m->outputs; to--)
             *to = to[-1];
-        *to = position;
+    *to = *output;
+    to->pointer = maker_pointer(m, SPIRV_STORAGE_OUTPUT, output->type);
+    to->result.is_output = true;
+    to->result.instruction = spirv_number(&m->spirv, m->spirv.ids[output->result.id].at);
+}
+
+/* How many locations a type takes. */
+static uint32_t locations_of(const struct maker *m, uint32_t id, unsigned depth)
+{
+    const uint32_t *type = spirv_instruction(&m->spirv, id);
+    struct scalar s;
+    uint32_t sum = 0;
+
+    if (!type || depth == MOST_DEPTH / 2)
+        return 0;
+    switch (spirv_op(type)) {
+    case SPIRV_TYPE_MATRIX:
+    case SPIRV_TYPE_ARRAY:
+        return parts_of(m, type) * locations_of(m, type[2], depth + 1);
+    case SPIRV_TYPE_STRUCT:
+        for (uint32_t i = 2; i < spirv_length(type) && i < MOST_MEMBERS; i++)
+            sum += locations_of(m, type[i], depth + 1);
+        return sum;
+    case SPIRV_TYPE_VECTOR:
+        return type[3] > 2 && scalar_of(spirv_instruction(&m->spirv, type[2]), &s) && s.bits == 64 ? 2 : 1;
+    default:
+        return 1;
     }
 }
 
 /* Of a block: each member for itself. */
-static void add_members(struct maker *m, uint32_t variable, uint32_t instruction, uint32_t type)
+static void add_members(struct maker *m, uint32_t variable, uint32_t type)
 {
-    const uint32_t *block = spirv_instruction(&m->spirv, type);
+    const struct spirv *s = &m->spirv;
+    const uint32_t *block = spirv_instruction(s, type);
+    uint32_t next = s->ids[variable].has_location ? s->ids[variable].location : UINT32_MAX;
 
-    for (uint32_t i = 0; i < spirv_length(block) - 2; i++) {
-        const uint32_t location = spirv_member_decoration(&m->spirv, type, i, SPIRV_DECORATION_LOCATION, UINT32_MAX);
-        if (m->output_count == SEGMENT_MOST_WORDS || !maker_is_written(m, variable, i))
+    for (uint32_t i = 0; i < MOST_MEMBERS && i + 2 < spirv_length(block) && !is_full(m); i++) {
+        struct maker_output output = {.type = block[2 + i], .member = i, .result.id = variable};
+        struct instrument_result *r = &output.result;
+        r->location = spirv_member_decoration(s, type, i, SPIRV_DECORATION_LOCATION, next);
+        r->has_location = r->location != UINT32_MAX;
+        next = r->has_location ? r->location + locations_of(m, block[2 + i], 0) : UINT32_MAX;
+        if (!maker_is_written(m, variable, i))
             continue;
-        add_output(m, variable, i, block[2 + i],
-                   &(struct instrument_result){
-                       .instruction = instruction,
-                       .name = maker_member_name(m, type, i),
-                       .has_location = location != UINT32_MAX,
-                       .location = location == UINT32_MAX ? 0 : location,
-                       .component = spirv_member_decoration(&m->spirv, type, i, SPIRV_DECORATION_COMPONENT, 0),
-                       .index = spirv_member_decoration(&m->spirv, type, i, SPIRV_DECORATION_INDEX, 0),
-                       .built_in = spirv_member_decoration(&m->spirv, type, i, SPIRV_DECORATION_BUILT_IN, UINT32_MAX)});
+        r->component = spirv_member_decoration(s, type, i, SPIRV_DECORATION_COMPONENT, 0);
+        r->index = spirv_member_decoration(s, type, i, SPIRV_DECORATION_INDEX, 0);
+        r->built_in = spirv_member_decoration(s, type, i, SPIRV_DECORATION_BUILT_IN, UINT32_MAX);
+        r->name = maker_member_name(m, type, i);
+        add_output(m, &output);
     }
 }
 
@@ -229,24 +258,25 @@ static void add_variable(struct maker *m, const uint32_t *variable)
     const uint32_t id = variable[2], type = spirv_pointee(&m->spirv, variable[1]);
     const struct spirv_id *about = &m->spirv.ids[id];
     const uint32_t *t = spirv_instruction(&m->spirv, type);
-    const uint32_t instruction = spirv_number(&m->spirv, about->at);
 
     if (t && spirv_op(t) == SPIRV_TYPE_STRUCT)
-        add_members(m, id, instruction, type);
-    else if (m->output_count < SEGMENT_MOST_WORDS && (m->written[id] || spirv_length(variable) > 4))
-        add_output(m, id, UINT32_MAX, type,
-                   &(struct instrument_result){.instruction = instruction,
-                                               .name = maker_name(m, id),
-                                               .has_location = about->has_location,
-                                               .location = about->location,
-                                               .component = about->component,
-                                               .index = about->index,
-                                               .built_in = about->is_built_in ? about->built_in : UINT32_MAX});
+        add_members(m, id, type);
+    else if (maker_is_written(m, id, UINT32_MAX))
+        add_output(m,
+                   &(struct maker_output){.type = type,
+                                          .member = UINT32_MAX,
+                                          .result = {.id = id,
+                                                     .name = m->names[id],
+                                                     .has_location = about->has_location,
+                                                     .location = about->location,
+                                                     .component = about->component,
+                                                     .index = about->index,
+                                                     .built_in = about->is_built_in ? about->built_in : UINT32_MAX}});
 }
 
 void maker_find_outputs(struct maker *m)
 {
-    for (uint32_t i = spirv_interface(m->entry); i < spirv_length(m->entry); i++) {
+    for (uint32_t i = spirv_interface(m->entry); i < spirv_length(m->entry) && !is_full(m); i++) {
         const uint32_t *variable = spirv_instruction(&m->spirv, m->entry[i]);
         if (variable && spirv_op(variable) == SPIRV_VARIABLE && variable[3] == SPIRV_STORAGE_OUTPUT)
             add_variable(m, variable);

@@ -6,9 +6,8 @@ from __future__ import annotations
 import re
 import shutil
 import struct
-from pathlib import Path
 
-from e2e.cases import Cases, Context, Skip, check
+from e2e.cases import Cases, Context, Done, Skip, check
 
 CASES = Cases()
 case = CASES.add
@@ -51,7 +50,7 @@ OUTPUTS = """#version 450
 layout(location = 0) in vec4 point;
 layout(location = 3, component = 1) out vec3 color;
 layout(location = 4) flat out ivec2 numbers[3];
-layout(location = 8) out Block { vec2 uv; mat3 turned; float unused; } block;
+layout(location = 8) out Block { vec2 uv; float unused; mat3 turned; } block;
 out gl_PerVertex { vec4 gl_Position; float gl_ClipDistance[2]; float gl_PointSize; };
 void place(out vec4 where) { where = point * gl_InstanceIndex; }
 void main() {
@@ -82,11 +81,40 @@ void main() {
 """
 
 
-def instrumented(context: Context, *files: str) -> dict[str, int]:
-    """Counts of what the check has said. A check without a judge is none."""
-    done = context.run([str(context.build / "tests/bin/instrument-check"), *files], expect=None)
+OPAQUE = "#version 450\nlayout(location = 0) out vec4 color;\nvoid main() { color = vec4(gl_FragCoord.xy, 0, 1); }\n"
+TAKEN = "#version 450\nlayout(set = 7, binding = 2) buffer B { int b; };\nvoid main() { b = 1; }\n"
+
+# What is written of each output: a type, how many of them, and where it is. Those that no code writes are not read.
+OUTPUTS_WRITTEN = ["gl_Position float32 x4 +0 built-in 0", "gl_ClipDistance float32 x2 +0 built-in 3", "numbers int32 x6 +0 location 4.0",
+                   "uv float32 x2 +0 location 8.0", "turned float32 x9 +0 location 10.0", "color float32 x3 +0 location 3.1"]
+TESTED_WRITTEN = ["color float32 x4 +0 location 0.0", "numbers uint32 x2 +0 location 1.0", "gl_SampleMask int32 x1 +0 built-in 20",
+                  "gl_FragDepth float32 x1 +0 built-in 22"]
+PART = ["- float32 x3 +0", "- int32 x2 +3", "- bool1 x1 +5", "- float32 x4 +6", "- float64 x1 +10"]
+
+
+def compile_glsl(context: Context, stage: str, source: str, target: str = "spirv1.0") -> str:
+    if not shutil.which("glslangValidator"):
+        raise Skip("glslangValidator is not there")
+    (context.folder / f"it.{stage}").write_text(source)
+    file = f"{stage}-{target}.spv"
+    context.run(["glslangValidator", "-V", "--target-env", target, "-o", file, f"it.{stage}"])
+    return file
+
+
+def checked(context: Context, *arguments: str) -> Done:
+    """What the check says. A check without a judge is none."""
+    done = context.run([str(context.build / "tests/bin/instrument-check"), *arguments], expect=None)
     if "built without SPIRV-Tools" in done.err:
         raise Skip(done.err.strip())
+    return done
+
+
+def listed(context: Context, stage: str, source: str) -> list[str]:
+    return checked(context, "--list", compile_glsl(context, stage, source)).out.splitlines()
+
+
+def instrumented(context: Context, *files: str) -> dict[str, int]:
+    done = checked(context, *files)
     check(done.status == 0, done.text)
     return {name: int(number) for number, name in re.findall(r"(\d+) ([a-z ]+)", done.out.splitlines()[-1])}
 
@@ -104,13 +132,33 @@ def shaders_of_programs_stay_valid(context: Context) -> None:
 
 @case
 def other_shaders_stay_valid(context: Context) -> None:
-    if not shutil.which("glslangValidator"):
-        raise Skip("glslangValidator is not there")
-    files = []
-    for stage, source in (("comp", VALUES), ("vert", OUTPUTS), ("frag", TESTED)):
-        (context.folder / f"it.{stage}").write_text(source)
-        for target in ("spirv1.0", "spirv1.3", "spirv1.5"):  # where buffers, and interfaces, are declared differently
-            files.append(f"{stage}-{target}.spv")
-            context.run(["glslangValidator", "-V", "--target-env", target, "-o", files[-1], f"it.{stage}"])
+    # Buffers, and interfaces, are declared differently in these.
+    files = [compile_glsl(context, stage, source, target) for stage, source in (("comp", VALUES), ("vert", OUTPUTS), ("frag", TESTED))
+             for target in ("spirv1.0", "spirv1.3", "spirv1.5")]
     counts = instrumented(context, *files)
     check(counts["modules"] == len(files) and counts["refused"] == 0 and counts["not judged"] == 0, f"{counts}")
+
+
+@case
+def results_say_what_they_are(context: Context) -> None:
+    for stage, source, written in (("vert", OUTPUTS, OUTPUTS_WRITTEN), ("frag", TESTED, TESTED_WRITTEN)):
+        lines = [line.split(" ", 1)[1].removesuffix(" output") for line in listed(context, stage, source) if re.match(r"2\.0 ", line)]
+        check(lines == written, f"{lines}")
+    lines = [re.sub(r"^0\.\d+ ", "", line) for line in listed(context, "comp", VALUES) if line.startswith("0.")]
+    check(any(lines[i:i + len(PART)] == PART for i in range(len(lines))), f"no struct in {lines}")
+    # As wide as it is in the code.
+    check({"int64", "float64", "float16", "uint16", "uint8"} <= {line.split()[1] for line in lines}, f"{lines}")
+
+
+@case
+def early_tests_are_for_what_they_do_not_change(context: Context) -> None:
+    for source, early in ((OPAQUE, "1"), (TESTED, "0"), (OPAQUE.replace("color =", "if (gl_FragCoord.x > 9) discard; color ="), "0"),
+                          (OPAQUE.replace("layout", "layout(binding = 0) buffer B { int b; };\nlayout").replace("color =", "b = 1; color ="), "0")):
+        ways = [line for line in listed(context, "frag", source) if line.startswith("way 4:")]
+        check(len(ways) == 1 and ways[0].endswith(f"early {early}"), f"{source}: {ways}")
+
+
+@case
+def code_that_uses_the_set_is_refused(context: Context) -> None:
+    lines = listed(context, "comp", TAKEN)
+    check(any("uses the descriptor set" in line for line in lines) and ", 0 made, 3 refused" in lines[-1], f"{lines}")

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instrument-check FILE…: instruments each shader of traces, and files that end in .spv, in every way, and lets
- * SPIRV-Tools judge the new code, where it finds nothing wrong with the old one. Prints what is wrong, and how many
- * modules there were. The exit status is 1 if something is wrong or can't be read.
+ * instrument-check [--list] FILE…: instruments each shader of traces, and files that end in .spv, in every way, and
+ * lets SPIRV-Tools judge the new code, where it finds nothing wrong with the old one. Prints what is wrong, and how
+ * many modules there were. With --list it prints what the new code writes. The exit status is 1 if something is wrong
+ * or can't be read.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 
 static uint64_t seen[MOST_SEEN], seen_count, entries, made, refused, wrong, odd, results;
 static const char *folder;
+static bool lists;
 
 static const struct instrument_wish wishes[] = {
     {.kind = INSTRUMENT_LOG, .invocation = {1, 2, 3}},
@@ -56,6 +58,23 @@ static void keep(uint64_t hash, unsigned number, const struct instrument_code *c
     }
 }
 
+static void list(unsigned number, const struct instrument_code *code)
+{
+    printf("way %u: %u first, %u stride, %" PRIu64 " bytes, %u segments, primitive %d, early %d\n", number, code->first,
+           code->stride, code->region_bytes, code->segment_count, code->primitive, code->early);
+    for (uint32_t i = 0; i < code->segment_count; i++)
+        for (uint32_t k = 0; k < code->segments[i].count; k++) {
+            const struct instrument_result *r = &code->results[code->segments[i].first + k];
+            printf("%u.%u %s %s%u x%u +%u", number, i, r->name ? r->name : "-",
+                   &"bool\0int\0\0uint\0float"[r->type * 5], r -> bits, r -> count, r -> part);
+            if (r->has_location)
+                printf(" location %u.%u", r->location, r->component);
+            if (r->is_output && r->built_in != UINT32_MAX)
+                printf(" built-in %u", r->built_in);
+            printf("%s\n", i == code->outputs && r->is_output ? " output" : "");
+        }
+}
+
 static void check_entry(const uint32_t *words, size_t bytes, const uint32_t *entry)
 {
     const uint64_t hash = lap_hash64(words, bytes);
@@ -81,6 +100,8 @@ static void check_entry(const uint32_t *words, size_t bytes, const uint32_t *ent
         } else {
             made++;
             results += code.result_count;
+            if (lists)
+                list(i, &code);
             if (folder)
                 keep(hash, i, &code);
             if (judge(code.words, code.bytes) != LAP_OK) {
@@ -160,7 +181,8 @@ int main(int argc, char **argv)
         return 1;
     }
     folder = getenv("INSTRUMENT_KEEP");
-    for (int i = 1; i < argc; i++) {
+    lists = argc > 1 && strcmp(argv[1], "--list") == 0;
+    for (int i = 1 + lists; i < argc; i++) {
         const char *end = strrchr(argv[i], '.');
         if ((end && strcmp(end, ".spv") == 0 ? check_module : check_trace)(argv[i]) == LAP_OK)
             continue;
