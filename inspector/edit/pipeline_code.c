@@ -110,10 +110,13 @@ static enum lap_status see_pipeline(struct search *s, const VkPipeline *handle, 
     made = code->layout ? lap_map_get(&s->by_layout, code->layout) : NULL;
     code->sets = made ? made->sets : 0;
     code->why = why ? why : made ? NULL : "nothing creates its layout";
-    code->has_geometry = s->has_geometry;
-    for (uint32_t i = 0; stages && i < count && status == LAP_OK; i++)
+    code->has_primitive = s->has_geometry;
+    for (uint32_t i = 0; stages && i < count && status == LAP_OK; i++) {
+        if (stages[i].stage & (VK_SHADER_STAGE_GEOMETRY_BIT | VK_SHADER_STAGE_MESH_BIT_EXT))
+            code->has_primitive = false;
         if (stages[i].stage == code->stage)
             status = see_stage(s, code, &stages[i]);
+    }
     return status;
 }
 

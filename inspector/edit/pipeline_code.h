@@ -24,8 +24,9 @@ struct pipeline_code {
     const char *entry;
     const uint32_t *words; /* NULL: the trace lacks them */
     size_t bytes;
-    uint64_t hash;     /* as lapilli print shows it */
-    bool has_geometry; /* the device has geometry shaders enabled, so fragment shaders may use PrimitiveId */
+    uint64_t hash;      /* as lapilli print shows it */
+    bool has_primitive; /* a fragment shader may use PrimitiveId: the device has geometry shaders enabled, and the
+                           pipeline has no shader that would have to write it */
 };
 
 /* Fills `codes`, of different pipelines; their pointers lead into the arena. The trace's and the reader's errors. */

@@ -118,7 +118,7 @@ static enum lap_status change_code(struct planner *p, const struct lap_reader *t
                                         .entry = out->of.entry,
                                         .set = p->probe.set,
                                         .invocation = {wish->invocation[0], wish->invocation[1], wish->invocation[2]},
-                                        .primitive = out->of.has_geometry,
+                                        .primitive = out->of.has_primitive,
                                         .most_invocations = out->most_invocations,
                                         .most_words = out->most_words};
     status = instrument(out->of.words, out->of.bytes, &how, &out->arena, &out->code);

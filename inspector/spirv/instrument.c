@@ -274,10 +274,8 @@ static void change(struct maker *m, struct spirv_writer *w)
     maker_see_variables(m);
     add_early = wish->kind == INSTRUMENT_COUNT && wish->early && !m->out->early && may_be_early(m);
     m->out->early |= add_early;
-    m->add_geometry =
-        wish->model == SPIRV_MODEL_FRAGMENT && wish->kind != INSTRUMENT_COUNT && wish->primitive && !m->has_primitive;
-    m->has_primitive |= m->add_geometry;
-    m->out->primitive = wish->model == SPIRV_MODEL_FRAGMENT && wish->kind != INSTRUMENT_COUNT && m->has_primitive;
+    m->out->primitive = wish->model == SPIRV_MODEL_FRAGMENT && wish->kind != INSTRUMENT_COUNT && wish->primitive;
+    m->add_geometry = m->out->primitive && !m->has_primitive;
     m->out->stride = wish->kind == INSTRUMENT_COUNT ? 0 : INSTRUMENT_HEADER + wish->most_words;
     maker_declare(m);
     maker_find_outputs(m);

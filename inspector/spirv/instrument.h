@@ -35,11 +35,11 @@ struct instrument_wish {
     enum instrument_kind kind;
     uint32_t model; /* SpvExecutionModel: 0 vertex, 4 fragment, 5 GLCompute */
     const char *entry;
-    uint32_t set;                          /* the buffer is its binding 0 */
-    uint32_t invocation[3];                /* a texel, a vertex and its instance, or a global invocation */
-    bool any;                              /* all invocations match */
-    bool primitive;                        /* the device has Geometry: the code may use PrimitiveId */
-    bool early;                            /* INSTRUMENT_COUNT: with early tests, where that changes no result */
+    uint32_t set;           /* the buffer is its binding 0 */
+    uint32_t invocation[3]; /* a texel, a vertex and its instance, or a global invocation */
+    bool any;               /* all invocations match */
+    bool primitive; /* the code may use PrimitiveId: the device has Geometry, and no other shader would write it */
+    bool early;     /* INSTRUMENT_COUNT: with early tests, where that changes no result */
     uint32_t most_invocations, most_words; /* most_words: of the log of one */
     uint32_t width, height;                /* INSTRUMENT_COUNT */
 };

@@ -83,7 +83,7 @@ static void load_fragment(struct maker *m, uint32_t header[INSTRUMENT_HEADER])
 
     header[INSTRUMENT_FIRST] = MAKER_PUT(m, OP_BITCAST, word_type(m), depth);
     header[INSTRUMENT_SECOND] =
-        m->has_primitive ? maker_built_in_number(m, BUILT_IN_PRIMITIVE_ID) : maker_number(m, UINT32_MAX);
+        m->out->primitive ? maker_built_in_number(m, BUILT_IN_PRIMITIVE_ID) : maker_number(m, UINT32_MAX);
     header[INSTRUMENT_THIRD] = select(m, front, maker_number(m, 1), maker_number(m, 0));
     header[INSTRUMENT_SAMPLES] = maker_sample_mask(m);
     memcpy(m->place, texel, sizeof texel);
