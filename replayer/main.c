@@ -37,6 +37,7 @@
 #include "replayer/sync/watchdog.h"
 #include "replayer/verify/contents.h"
 #include "replayer/verify/ignore_list.h"
+#include "replayer/verify/overdraw.h"
 #include "replayer/verify/pictures.h"
 #include "replayer/verify/profile.h"
 #include "replayer/verify/shader_values.h"
@@ -135,10 +136,11 @@ static bool prints_values(const struct replay_options *options)
     return options->debug.wish.at.count && !options->pictures.after.count;
 }
 
-/* --pictures, --pixel, --profile, --debug. */
+/* --pictures, --overdraw, --pixel, --profile, --debug. */
 static int write_results(struct replay *r, const struct lap_log *log)
 {
     switch (r->options.texel.wanted               ? replay_print_texel_history(r)
+            : r->options.overdraw.wish.at.count   ? replay_write_overdraw(r)
             : prints_values(&r->options)          ? replay_print_shader_values(r)
             : r->options.profile.wish.first_frame ? replay_print_profile(r)
                                                   : replay_write_pictures(r)) {
@@ -497,6 +499,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     struct texel_history history = {.row_count = 0};
     struct stamps stamps = {.count = 0};
     struct shader_values values = {.buffer = 0};
+    struct overdraw counts = {.pass_count = 0};
     struct replay_request request = {.text = NULL};
     struct replay replay = {.log = log};
     struct ready ready;
@@ -529,6 +532,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     options->texel.history = &history;
     options->profile.stamps = &stamps;
     options->debug.values = &values;
+    options->overdraw.counts = &counts;
     if (options->pictures.list_file && (status = replay_pictures_read_list(&options->pictures)) != LAP_OK) {
         picture_list_finish(&pictures);
         return say(log, status == LAP_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED);
@@ -584,6 +588,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     texel_history_finish(&history);
     stamps_finish(&stamps);
     shader_values_finish(&values);
+    overdraw_finish(&counts);
     replay_request_finish(&request);
     return code;
 }

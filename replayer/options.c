@@ -211,8 +211,11 @@ static enum lap_status check_pictures(const struct replay_options *options, enum
         return lap_fail(LAP_ERROR_ARGUMENT, "--thumbs and --picture-memory are for --each");
     if (!pictures->folder)
         return LAP_OK;
-    if (!!pictures->after.count + !!pictures->each.at.count + !!pictures->list_file != 1 && !options->wait)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--pictures wants --after, or else --each or --picture-list");
+    if (!!pictures->after.count + !!pictures->each.at.count + !!pictures->list_file +
+                !!options->overdraw.wish.at.count !=
+            1 &&
+        !options->wait)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--pictures wants --after, or else --each, --overdraw or --picture-list");
     if (pictures->each.at.count &&
         (options->experiments.skip.count || options->experiments.only.count || options->experiments.has_most_draws))
         return lap_fail(LAP_ERROR_ARGUMENT, "--each is for all draws: without --skip, --only and --at-most-draws");
@@ -459,6 +462,11 @@ static const struct row rows[] = {
      MEMBER(profile.wish.draws)},
     {"--profile-statistics", NULL, "with --profile: also pipeline statistics", .take = store_flag,
      MEMBER(profile.wish.statistics)},
+    {"--overdraw", "POSITION",
+     "with --pictures: how many fragments each texel has, of the draws of this render pass, draw or another place",
+     .take = replay_take_overdraw, .asked = true},
+    {"--rasterized", NULL, "with --overdraw: also fragments that fail tests in front of the shader", .take = store_flag,
+     .asked = true, MEMBER(overdraw.wish.rasterized)},
     {"--debug", "POSITION",
      "print the values that a shader of this draw or dispatch computes (lapilli debug), with one of these:",
      .take = replay_take_debug, .asked = true},
@@ -728,7 +736,7 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
         out->present = REPLAY_PRESENT_HEADLESS;
     if (check_pictures(out, *out_action) != LAP_OK || replay_check_texel(out, *out_action) != LAP_OK ||
         replay_check_profile(out, *out_action) != LAP_OK || replay_check_debug(out, *out_action) != LAP_OK ||
-        check_validation(out, *out_action) != LAP_OK)
+        replay_check_overdraw(out, *out_action) != LAP_OK || check_validation(out, *out_action) != LAP_OK)
         return LAP_ERROR_ARGUMENT;
     if (out->listen && (out->file || *out_action == REPLAY_ACTION_CHECK))
         return lap_fail(LAP_ERROR_ARGUMENT, "--listen is for a replay, and instead of a file");
@@ -765,10 +773,13 @@ enum lap_status replay_options_ask(int argc, char **argv, struct replay_options 
             return status;
     }
     if (!!options->pictures.after.count + !!options->pictures.each.at.count + options->texel.wanted +
-            !!options->debug.wish.at.count !=
+            !!options->debug.wish.at.count + !!options->overdraw.wish.at.count !=
         1)
-        return lap_fail(LAP_ERROR_ARGUMENT, "a replay that waits wants --after, or else --each, --pixel or --debug");
+        return lap_fail(LAP_ERROR_ARGUMENT,
+                        "a replay that waits wants --after, or else --each, --overdraw, --pixel or --debug");
     if (check_pictures(options, action) != LAP_OK || replay_check_texel(options, action) != LAP_OK)
+        return LAP_ERROR_ARGUMENT;
+    if (replay_check_overdraw(options, action) != LAP_OK)
         return LAP_ERROR_ARGUMENT;
     return replay_check_debug(options, action);
 }

@@ -24,6 +24,8 @@ enum lap_status replay_take_aspect(const struct row *row, const char *value, str
 enum lap_status replay_take_profile(const struct row *row, const char *value,
                                     struct replay_options *out) LAP_MUST_CHECK;
 enum lap_status replay_take_debug(const struct row *row, const char *value, struct replay_options *out) LAP_MUST_CHECK;
+enum lap_status replay_take_overdraw(const struct row *row, const char *value,
+                                     struct replay_options *out) LAP_MUST_CHECK;
 /* --texel, --vertex, --instance, --invocation. */
 enum lap_status replay_take_invocation(const struct row *row, const char *value,
                                        struct replay_options *out) LAP_MUST_CHECK;
@@ -31,6 +33,7 @@ enum lap_status replay_take_invocation(const struct row *row, const char *value,
 /* Whether they fit the rest. */
 enum lap_status replay_check_texel(const struct replay_options *options, enum replay_action action) LAP_MUST_CHECK;
 enum lap_status replay_check_profile(const struct replay_options *options, enum replay_action action) LAP_MUST_CHECK;
+enum lap_status replay_check_overdraw(const struct replay_options *options, enum replay_action action) LAP_MUST_CHECK;
 enum lap_status replay_check_debug(const struct replay_options *options, enum replay_action action) LAP_MUST_CHECK;
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Options for what a replay prints of a place: the history of a texel, times, values of a shader. */
+/* Options for what a replay prints of a place: the history of a texel, times, values of a shader, counts of fragments.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,5 +195,34 @@ enum lap_status replay_check_debug(const struct replay_options *options, enum re
         return lap_fail(LAP_ERROR_ARGUMENT, "--debug counts all commands: without --skip, --only and --at-most-draws");
     if (options->json && options->validate)
         return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --debug or for --validate, not for both");
+    return LAP_OK;
+}
+
+/* ---- --overdraw ---- */
+
+enum lap_status replay_take_overdraw(const struct row *row, const char *value, struct replay_options *out)
+{
+    enum lap_status status = position_parse(value, &out->overdraw.wish.at);
+
+    return status == LAP_OK ? status : lap_fail_context(status, "%s", row->name);
+}
+
+enum lap_status replay_check_overdraw(const struct replay_options *options, enum replay_action action)
+{
+    const struct overdraw_wish *wish = &options->overdraw.wish;
+    const struct replay_pictures *pictures = &options->pictures;
+    const struct edit_experiments *e = &options->experiments;
+
+    (void)action;
+    if (!wish->at.count)
+        return wish->rasterized ? lap_fail(LAP_ERROR_ARGUMENT, "--rasterized is for --overdraw") : LAP_OK;
+    if (!pictures->folder)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--overdraw wants --pictures");
+    if (pictures->names || pictures->how.has_range || pictures->how.channels || options->texel.wanted ||
+        options->debug.wish.at.count || options->profile.wish.first_frame || options->stop_at)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--overdraw is for counts alone: without --targets, --range, --channels, "
+                                            "--pixel, --debug, --profile and --stop-at");
+    if (e->skip.count || e->only.count || e->has_most_draws)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--overdraw counts all draws: without --skip, --only and --at-most-draws");
     return LAP_OK;
 }

@@ -17,12 +17,15 @@
 static const char help[] =
     "usage: lapilli image [options] FILE --after POSITION -o DIR\n"
     "       lapilli image [options] FILE --each POSITION -o DIR\n"
+    "       lapilli image [options] FILE --overdraw POSITION -o DIR\n"
     "       lapilli image [options] FILE --at POSITION VkImage:N -o PICTURE\n"
     "With --after: writes the attachments behind a command as PNG: DIR/POSITION-color0.png, DIR/POSITION-depth.png and "
     "so\n"
     "on. A replay on a GPU of this machine plays the trace up to there.\n"
     "With --each: the same behind each draw of a render pass, a label, a command buffer or another place, by one "
     "replay.\n"
+    "With --overdraw: how many fragments each texel has, as a picture with a colour for each count: DIR/POSITION-shaded"
+    ".png.\n"
     "With --at: writes the texels that were uploaded into an image, as one PNG, from the trace alone. It names the\n"
     "command that computed other texels.\n"
     "\n"
@@ -34,6 +37,9 @@ static const char help[] =
     "                      with --each: so much memory for one replay's pictures, 512 without it; more replays have "
     "the\n"
     "                      rest\n"
+    "  --overdraw POSITION\n"
+    "                      as --each: the draws whose fragments are counted, those for which a shader runs\n"
+    "  --rasterized        with --overdraw: also those that fail tests in front of it: DIR/POSITION-rasterized.png\n"
     "  --at POSITION       after this has happened\n"
     "  -o, --output PATH   the folder, created if missing; or the picture\n"
     "  --targets NAMES     only these, separated by commas: color0,depth\n"
@@ -72,6 +78,8 @@ static const struct lap_verb verb = {PROGRAM, help};
 /* The first ones are those of lapilli-replay, too. */
 static const struct option longs[] = {{"after", required_argument, NULL, 0},
                                       {"each", required_argument, NULL, 0},
+                                      {"overdraw", required_argument, NULL, 0},
+                                      {"rasterized", no_argument, NULL, 0},
                                       {"thumbs", required_argument, NULL, 0},
                                       {"picture-memory", required_argument, NULL, 0},
                                       {"range", required_argument, NULL, 0},
@@ -104,6 +112,8 @@ static const struct option longs[] = {{"after", required_argument, NULL, 0},
 enum {
     AFTER,
     EACH,
+    OVERDRAW,
+    RASTERIZED,
     THUMBS,
     PICTURE_MEMORY,
     RANGE,
@@ -112,7 +122,7 @@ enum {
     JSON,
     QUIET,
     TARGETS,
-    OF_REPLAYS = 21,
+    OF_REPLAYS = 23,
     AT = OF_REPLAYS,
     MIP,
     LAYER,
@@ -131,10 +141,12 @@ struct options {
 
 static int check(const struct options *options)
 {
-    if (options->given[AFTER] + options->given[EACH] + options->given[AT] != 1)
-        return lap_usage(&verb, options->given[AFTER] || options->given[EACH]
-                                    ? "only one of --after, --each and --at"
-                                    : "--after, --each or --at wants a POSITION");
+    if (options->given[AFTER] + options->given[EACH] + options->given[OVERDRAW] + options->given[AT] != 1)
+        return lap_usage(&verb, options->given[AFTER] || options->given[EACH] || options->given[OVERDRAW]
+                                    ? "only one of --after, --each, --overdraw and --at"
+                                    : "--after, --each, --overdraw or --at wants a POSITION");
+    if (options->given[RASTERIZED] && !options->given[OVERDRAW])
+        return lap_usage(&verb, "--rasterized is for --overdraw");
     for (size_t i = THUMBS; i <= PICTURE_MEMORY; i++)
         if (options->given[i] && !options->given[EACH])
             return lap_usage(&verb, "--thumbs and --picture-memory are for --each");

@@ -8,22 +8,13 @@
 
 #include "base/array.h"
 #include "gen_decode.h"
-#include "inspector/position/find.h"
+#include "inspector/edit/place_range.h"
 #include "inspector/state/bound_walk.h"
 #include "inspector/twin/weave.h"
-#include "vulkan/pass.h"
 #include "vulkan/texel/texels.h"
 
 #define MOST_STOPS 4096u /* in one replay */
 #define ALIGNMENT  16u   /* of copies */
-
-/* The commands that the position means. */
-enum range {
-    RANGE_PLACE,   /* those in it */
-    RANGE_PASS,    /* those up to the end of the render pass that it begins */
-    RANGE_LABEL,   /* the same of a label */
-    RANGE_IS_OVER, /* the end of that was seen */
-};
 
 struct each {
     const struct each_request *request;
@@ -31,10 +22,7 @@ struct each {
     struct each_result *result;
     struct image_infos images;
     struct lap_arena arena;
-    struct position at; /* never of a packet */
-    enum range range;
-    bool inside;    /* of a pass or label */
-    uint32_t depth; /* of labels in it */
+    struct place_range range;
     uint64_t most_bytes;
     struct picture_list targets; /* of the current command */
     char names[256];             /* of all targets that were seen */
@@ -43,48 +31,9 @@ struct each {
     size_t stop_capacity, copy_capacity;
 };
 
-/* ---- the range ---- */
-
 static bool is_same(const struct position *a, const struct position *b)
 {
     return a->count == b->count && memcmp(a->numbers, b->numbers, a->count * sizeof *a->numbers) == 0;
-}
-
-static bool begins_label(uint32_t command)
-{
-    return command == GEN_vkCmdBeginDebugUtilsLabelEXT || command == GEN_vkCmdDebugMarkerBeginEXT;
-}
-
-static bool ends_label(uint32_t command)
-{
-    return command == GEN_vkCmdEndDebugUtilsLabelEXT || command == GEN_vkCmdDebugMarkerEndEXT;
-}
-
-static bool begins_pass(uint32_t command)
-{
-    return lap_pass_step_of(command) == LAP_PASS_BEGIN || lap_pass_step_of(command) == LAP_PASS_BEGIN_RENDERING;
-}
-
-static bool ends_pass(uint32_t command)
-{
-    return lap_pass_step_of(command) == LAP_PASS_END || lap_pass_step_of(command) == LAP_PASS_END_RENDERING;
-}
-
-/* What begins in a command buffer and does not end there is that command buffer's rest. */
-static bool is_inside(struct each *e, const struct bound_visit *visit)
-{
-    if (e->range == RANGE_PLACE)
-        return true;
-    if (e->range == RANGE_IS_OVER)
-        return false;
-    if (is_same(&visit->position, &e->at))
-        e->inside = true;
-    else if (e->inside && e->range == RANGE_LABEL && begins_label(visit->command))
-        e->depth++;
-    else if (e->inside && ((e->range == RANGE_PASS && ends_pass(visit->command)) ||
-                           (e->range == RANGE_LABEL && ends_label(visit->command) && !e->depth--)))
-        e->range = RANGE_IS_OVER;
-    return e->inside;
 }
 
 /* ---- stops ---- */
@@ -263,8 +212,8 @@ static enum lap_status visit(void *user, const struct bound_visit *visit)
     bool any = false;
     enum lap_status status;
 
-    if (!is_inside(e, visit))
-        return e->range == RANGE_IS_OVER ? LAP_END : LAP_OK;
+    if (!place_range_has(&e->range, visit))
+        return place_range_is_over(&e->range) ? LAP_END : LAP_OK;
     if (visit->work == POSITION_STATE || visit->work == POSITION_PASS)
         return LAP_OK;
     lap_arena_reset(&e->arena);
@@ -301,25 +250,10 @@ static enum lap_status visit_call(void *user, const struct trace_call *call)
 static enum lap_status walk(struct each *e, const struct lap_reader *trace)
 {
     static const uint16_t calls[] = {IMAGE_INFOS_COMMANDS, GEN_COMMAND_NONE};
-    struct position_found found;
-    struct position at;
-    enum lap_status status = position_find(trace, &e->request->at, &found);
-    uint32_t command = GEN_COMMAND_NONE;
-    struct bound_walk_options options = {.at = &at, .visit_call = visit_call, .calls = calls};
+    struct bound_walk_options options = {.visit_call = visit_call, .calls = calls};
+    enum lap_status status = place_range_begin(&e->range, trace, &e->request->at, &options);
 
-    if (status == LAP_OK && !found.is_submit && e->request->at.of_packet)
-        status = lap_fail(LAP_ERROR_ARGUMENT, "#%" PRIu64 " is no submit, and no command buffer that is submitted",
-                          e->request->at.numbers[0]);
-    if (status != LAP_OK)
-        return status;
-    at = e->at = found.position;
-    if (position_is_command(&at) && found.place_count)
-        command = found.places[found.place_count - 1].id;
-    e->range = begins_pass(command) ? RANGE_PASS : begins_label(command) ? RANGE_LABEL : RANGE_PLACE;
-    if (e->range != RANGE_PLACE)
-        at = position_up_to(&at, at.count - 1);
-    options.work_only = e->range == RANGE_PLACE;
-    return bound_walk(trace, &options, visit, e);
+    return status == LAP_OK ? bound_walk(trace, &options, visit, e) : status;
 }
 
 static enum lap_status check(const struct each *e)

@@ -175,7 +175,9 @@ static enum lap_status write_timestamps(struct edit_work *work, struct lap_edits
 static enum lap_status enable_stores(struct edit_work *work, struct lap_edits *edits)
 {
     const VkShaderStageFlags later = work->will_debug ? VK_SHADER_STAGE_FRAGMENT_BIT | VK_SHADER_STAGE_VERTEX_BIT : 0;
-    const VkShaderStageFlags now = work->debugged && work->debugged->at.count ? work->debugged->stage : 0;
+    const VkShaderStageFlags now = work->debugged && work->debugged->at.count ? work->debugged->stage
+                                   : work->counted && work->counted->at.count ? VK_SHADER_STAGE_FRAGMENT_BIT
+                                                                              : 0;
 
     return now | later ? edit_enable_stores(work->reader, now | later, edits) : LAP_OK;
 }
@@ -185,6 +187,12 @@ static enum lap_status keep_values(struct edit_work *work, struct lap_edits *edi
     return work->debugged && work->debugged->at.count
                ? edit_shader_values(work->reader, work->debugged, edits, work->values)
                : LAP_OK;
+}
+
+static enum lap_status count_fragments(struct edit_work *work, struct lap_edits *edits)
+{
+    return work->counted && work->counted->at.count ? edit_overdraw(work->reader, work->counted, edits, work->counts)
+                                                    : LAP_OK;
 }
 
 /* What they say of pipelines whose code is not in the trace. */
@@ -263,9 +271,9 @@ typedef enum lap_status (*experiment_fn)(struct edit_work *work, struct lap_edit
 
 /* Each sees the trace as those before it have left it. Those that change packets where these are come first, since they
  * do not see what others put behind packets. Commands keep their numbers up to the last one. */
-static const experiment_fn all[] = {replace_shaders,   draw_one_colour, draw_lines,       draw_a_pixel,
-                                    enable_statistics, enable_stores,   end_after,        copy_each,
-                                    keep_texel,        keep_values,     write_timestamps, leave_some_out};
+static const experiment_fn all[] = {replace_shaders, draw_one_colour,  draw_lines,    draw_a_pixel, enable_statistics,
+                                    enable_stores,   end_after,        copy_each,     keep_texel,   keep_values,
+                                    count_fragments, write_timestamps, leave_some_out};
 
 static enum lap_status run(struct edit_work *work, experiment_fn experiment)
 {

@@ -11,6 +11,7 @@
 #include "base/process/sandbox.h"
 #include "base/status.h"
 #include "inspector/edit/experiments.h"
+#include "inspector/edit/overdraw.h"
 #include "inspector/edit/shader_values.h"
 #include "inspector/edit/stamps.h"
 #include "inspector/edit/texel_history.h"
@@ -65,6 +66,12 @@ struct replay_debug {
     bool all;         /* all fragments, not one */
 };
 
+/* --overdraw, with the folder of --pictures. */
+struct replay_overdraw {
+    struct overdraw_wish wish; /* inspector/edit/overdraw.h; at.count 0: it is not given */
+    struct overdraw *counts;
+};
+
 /* --profile. */
 struct replay_profile {
     struct stamps_wish wish; /* inspector/edit/stamps.h; first_frame 0: it is not given */
@@ -111,6 +118,7 @@ struct replay_options {
     struct replay_pictures pictures;     /* written where the replay ends; main.c makes its list */
     struct replay_texel texel;           /* its history is printed where the replay ends; main.c makes it */
     struct replay_debug debug;           /* its values are printed where the replay ends; main.c makes them */
+    struct replay_overdraw overdraw;     /* written where the replay ends; main.c makes the counts */
     struct replay_profile profile;       /* its times are printed where the replay ends; main.c makes its stamps */
     unsigned threads;                    /* threads that play command buffers; 0: by the trace and the machine */
     uint64_t first_measured,

@@ -180,6 +180,8 @@ static enum lap_status edit(struct replay *r, const struct lap_reader_options *o
                              .history = r->options.texel.history,
                              .timed = &r->options.profile.wish,
                              .stamps = r->options.profile.stamps,
+                             .counted = &r->options.overdraw.wish,
+                             .counts = r->options.overdraw.counts,
                              .debugged = &r->options.debug.wish,
                              .values = r->options.debug.values,
                              .will_debug = r->options.wait != 0,
@@ -201,7 +203,8 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
                                                       .trusts_blobs = !options->verify};
     bool is_program, edits = edit_experiments_are_wanted(&options->experiments) || options->pictures.after.count ||
                              options->pictures.each.at.count || options->texel.wanted ||
-                             options->profile.wish.first_frame || options->debug.wish.at.count || options->wait;
+                             options->profile.wish.first_frame || options->debug.wish.at.count ||
+                             options->overdraw.wish.at.count || options->wait;
     enum lap_status status;
 
     memset(r, 0, sizeof *r);

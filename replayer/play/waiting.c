@@ -157,6 +157,8 @@ enum lap_status replay_wait_end(struct replay *r, const struct replay_options *a
                              .pictures = asked->pictures.list,
                              .texel = asked->texel.wanted ? &asked->texel.wish : NULL,
                              .history = asked->texel.history,
+                             .counted = &r->options.overdraw.wish,
+                             .counts = asked->overdraw.counts,
                              .debugged = &r->options.debug.wish,
                              .values = asked->debug.values};
     enum lap_status status;
@@ -170,6 +172,7 @@ enum lap_status replay_wait_end(struct replay *r, const struct replay_options *a
     r->options.pictures.each.names = asked->pictures.names;
     r->options.texel = asked->texel;
     r->options.debug = asked->debug;
+    r->options.overdraw = asked->overdraw;
     r->options.json = asked->json;
     status = lap_reader_open_again(r->reader, NULL, &work.reader);
     if (status != LAP_OK)

@@ -201,6 +201,46 @@ def a_vertex(context: Context) -> None:
     check(debug(context, "out.lapilli", draw, "--vertex", "999")[1] == [], "a vertex that is not there")
 
 
+def counts(context: Context, at: str, *arguments: str) -> tuple[dict, tuple[int, ...]]:
+    """The line, and the counts of all texels in rows."""
+    done = context.run([context.program("lapilli"), "image", "out.lapilli", "--quiet", "--json", "--raw", "--overdraw", at, "-o", "counts", *arguments])
+    line = json.loads(done.out)
+    data = (context.folder / line["file"]).read_bytes()
+    found = struct.unpack(f"<{len(data) // 4}I", data)
+    check(len(found) == line["width"] * line["height"] and sum(found) == line["fragments"] and max(found) == line["most"]["fragments"]
+          and sum(map(bool, found)) == line["covered"], f"{line}")
+    return line, found
+
+
+@case
+def fragments_are_counted(context: Context) -> None:
+    """As often as debug finds them; the shader does not run for those that fail a test in front of it."""
+    context, command = prepare_on(context, Program("depth", [context.app("depth")], False), None)
+    context.run([context.program("lapilli"), "capture", "-o", "out.lapilli", "--", *command])
+    draws, chance, fewer = draws_of(context, "out.lapilli"), random.Random(1), 0
+    for draw in chance.sample(draws, 3):
+        at = draw["position"]
+        (line, shaded), (_, rasterized) = counts(context, at), counts(context, at, "--rasterized")
+        check(line["draws"] == 1 and line["position"] == at and all(one <= other for one, other in zip(shaded, rasterized)), f"{line}")
+        fewer += sum(rasterized) - sum(shaded)
+        for _ in range(2):
+            x, y = chance.randrange(line["width"]), chance.randrange(line["height"])
+            check(debug(context, "out.lapilli", at, "--texel", f"{x},{y}")[0]["invocations"] == rasterized[y * line["width"] + x], f"{at} {x},{y}")
+        # The picture without the draw differs only where its shader runs.
+        pictures = []
+        for skip in ((), ("--skip", at)):
+            done = context.run([context.program("lapilli"), "image", "out.lapilli", "--quiet", "--json", "--raw", "--after", at, "--targets", "color0", "-o", f"pictures{len(pictures)}", *skip])
+            pictures.append((context.folder / json.loads(done.out)["file"]).read_bytes())
+        size = len(pictures[0]) // len(shaded)
+        changed = [i for i in range(len(shaded)) if pictures[0][size * i:size * i + size] != pictures[1][size * i:size * i + size]]
+        check(all(shaded[i] for i in changed), f"{at}: {changed}")
+    check(fewer > 0, "no fragment failed a test")
+    whole, _ = counts(context, draws[0]["pass"])
+    check(whole["draws"] == sum(one["pass"] == draws[0]["pass"] for one in draws) > 0, f"{whole}")
+    picture = context.run([context.program("lapilli"), "image", "out.lapilli", "--validate", "--overdraw", draws[0]["pass"], "-o", "shots"], expect=None)
+    check(picture.status == 5 or ("validate: 0 errors, 0 warnings" in picture.out and (context.folder / f"shots/{draws[0]['pass']}-shaded.png").exists()), picture.text)
+
+
 @case
 def what_has_no_values_is_refused(context: Context) -> None:
     for name, arguments, sentence in (("shader_objects", (), "shader objects"), ("descbuf", (), "from buffers"), ("dynamic", ("--libraries",), "libraries"),
