@@ -364,9 +364,9 @@ function pipelineRows(state, bound, info, shaders, row) {
   const rows = [];
   if (bound.pipeline) rows.push(row("pipeline", "pipeline", bound.pipeline));
   const code = (shaders ?? [])
-                   .flatMap(({hash, stages, names}) => stages.slice(0, 8).map((one) => ({...one, hash, names})))
+                   .flatMap(({hash, code: kind, stages, names}) => stages.slice(0, 8).map((one) => ({...one, hash, kind, names})))
                    .sort((a, b) => ORDER.indexOf(STAGE.exec(a.stage)?.[1]) - ORDER.indexOf(STAGE.exec(b.stage)?.[1]));
-  for (const {hash, code: kind, stage, entry, names} of code)
+  for (const {hash, kind, stage, entry, names} of code)
     rows.push(row(stage, stageName(stage), `${hash} ${entry}`, () => [
       shaderLink(hash), ` ${entry}`, names[0] ? dim(` ${names[0]}`) : null,
       kind === "spirv" ? chip("edit", null, () => go({query: {...NO_EDIT, edit: hash}}), {class: "chip edit-here", data: {edit: hash}})

@@ -332,6 +332,8 @@ def a_shader_is_changed_beside_its_picture(context: Context) -> None:
         browser.click("#edit-close")
         browser.wait_until(f"{READY} && {loaded}.includes('/framebuffer/{at}/') && !{loaded}.includes('replace=') && document.querySelector('#edit-pane').hidden")
         check(browser.evaluate(plain) == 0 and "code=" not in browser.evaluate("location.href"), "the picture stays changed")
+        browser.click(f"#state [data-edit='{shader}']")
+        browser.wait_until(f"{READY} && document.querySelector('#edit-text').value == {json.dumps(own)} && location.hash.includes('/{at}?')")
         browser.complaints = [text for text in browser.complaints if "404" not in text]
         browser.check_quiet(server.origin)
 
