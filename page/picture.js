@@ -18,6 +18,8 @@ const wish = {target: null, instead: null};
 const wishOf = (position, {target, before, wire, changes, edit, as, code}) =>
     [position, target, before, wire, changes, code && [edit, as, code]].join();
 
+const sum = (mask) => mask.reduce((all, one) => all + one, 0);
+
 export class Picture {
   constructor(capture, edit) {
     this.capture = capture;
@@ -31,7 +33,7 @@ export class Picture {
     this.targets = el("span", {class: "tools-group", id: "targets"});
     const toggle = (name) => () => go({query: {[name]: route.query[name] === "1" ? null : "1"}}, {replace: true});
     this.before = chip("before", false, toggle("before"), {title: "as it is without this command (b)", id: "before"});
-    this.wire = chip("wire", false, toggle("wire"), {title: "edges of triangles", id: "wireframe"});
+    this.wire = chip("wire", false, toggle("wire"), {title: "edges of what the command draws", id: "wireframe"});
     this.changes =
         chip("changes", false, toggle("changes"), {title: "dim what the command does not change (d)", id: "changes"});
     const gap = () => el("span", {class: "sep"});
@@ -95,6 +97,7 @@ export class Picture {
       await this.viewer.show(source, {signal});
       this.chips(source.key);
       if (source.without) await this.showChanges(source, options);
+      if (source.edges) await this.showEdges(source, options);
       this.message();
       this.edit.say();
       this.box.dataset.loaded = source.png;
@@ -146,7 +149,7 @@ export class Picture {
     // What comes before is the picture without the command, or that of the shader's own code.
     const before = route.query.before === "1";
     const less = other ? {replace: null} : {skip: this.at};
-    const queries = {wireframe: route.query.wire === "1", replace: other, ...(before ? less : {})};
+    const queries = {replace: other, ...(before ? less : {})};
     const {target} = route.query;
     const path = api.path("/framebuffer/" + this.at, queries);
     this.box.dataset.path = path;
@@ -160,6 +163,7 @@ export class Picture {
     return {
       ...line,
       without: changes ? {...queries, ...less} : null,
+      edges: route.query.wire === "1" ? {replace: queries.replace, wireframe: true, "null-fragment": true} : null,
       format: line.computedAs ?? line.format,
       key: line.name,
       lacks: found ? null : target,
@@ -178,21 +182,51 @@ export class Picture {
     go({query}, {replace: true, sentence});
   }
 
-  /** Dims the texels whose bytes are the same without the command. */
+  /** Dims the texels whose bytes are the same without the command, or with the shader's own code. */
   async showChanges(source, options) {
-    const path = "/framebuffer/" + this.at;
     this.viewer.old(true);
-    await api.work(api.path(path, source.without), options);
-    const other = api.path(`${path}/${source.name}.raw`, source.without);
-    const [after, before] = (await Promise.all([source.raw, other].map((raw) => api.bytes(raw, options))))
-                                .map((bytes) => new Uint8Array(bytes));
-    const texels = source.width * source.height, bytes = after.length / texels;
-    const mask = new Uint8Array(texels);
-    for (let i = 0; i < after.length; i++)
-      if (after[i] !== before[i]) mask[Math.floor(i / bytes)] = 1;
+    const mask = await this.difference(source, source.raw, source.without, options);
     this.viewer.old(false);
-    this.viewer.note = `${count(mask.reduce((sum, one) => sum + one, 0), "texel")} changed`;
+    this.note(`${count(sum(mask), "texel")} changed`);
     await this.viewer.emphasize(mask);
+  }
+
+  /**
+   * Draws the edges of what the command draws over the picture: texels that it changes where all triangles are lines of one
+   *  color. Without them the picture stays.
+   */
+  async showEdges(source, options) {
+    const path = `/framebuffer/${this.at}`, lines = api.path(path, source.edges);
+    try {
+      const [mask] = await Promise.all([
+        this.difference(source, api.path(`${path}/${source.name}.raw`, source.edges), {...source.edges, skip: this.at}, options),
+        api.work(lines, options)
+      ]);
+      const texels = sum(mask);
+      this.note(texels ? `${count(texels, "texel")} of edges` : "no edges can be seen");
+      this.viewer.outline(mask);
+    } catch (error) {
+      if (aborted(error) || !(error.status === 404 || error.status === 501)) throw error;
+      this.note(error.status === 404 ? "no edges: nothing is drawn here" : `no edges: ${error.sentence}`);
+    }
+  }
+
+  /** Which texels are others than in another picture: a mask. raw: bytes of theirs; queries: of the other ones. */
+  async difference({name, width, height}, raw, queries, options) {
+    const path = `/framebuffer/${this.at}`;
+    await api.work(api.path(path, queries), options);
+    const other = api.path(`${path}/${name}.raw`, queries);
+    const [one, two] =
+        (await Promise.all([raw, other].map((from) => api.bytes(from, options)))).map((bytes) => new Uint8Array(bytes));
+    const mask = new Uint8Array(width * height), bytes = one.length / mask.length;
+    for (let i = 0; i < one.length; i++)
+      if (one[i] !== two[i]) mask[Math.floor(i / bytes)] = 1;
+    return mask;
+  }
+
+  note(text) {
+    this.viewer.note = [this.viewer.note, text].filter(Boolean).join(", ");
+    this.viewer.probe();
   }
 
   /** The chips of the targets; `shown` is the one that is seen, if it is known. */

@@ -10,6 +10,8 @@ const LARGEST = 64; // pixels of the screen for a texel
 const GRID = 6;     // from so many on a texel gets a frame
 const MARGIN = 12;
 const DIMMED = 0.2, GREY = 40; // what is left of texels that are not emphasized
+const EDGE = 0xffff2bff, BORDER = 0xb4000000; // alpha, blue, green, red
+const WIDEST = 6;                             // texels of an edge, where a pixel shows many
 const NAMES = {
   R: "red",
   G: "green",
@@ -51,8 +53,9 @@ export class Viewer {
       pin: el("i", {class: "mark pin", hidden: true}),
       bounds: el("i", {class: "mark bounds", hidden: true})
     };
+    this.over = el("canvas", {class: "over", id: id ? id + "-edges" : null, width: 1, height: 1, hidden: true});
     this.says = el("div", {class: "says", hidden: true});
-    this.box = el("div", {class: "stage", id, tabindex: "0", "aria-label": "Picture"}, this.canvas, this.marks.texel,
+    this.box = el("div", {class: "stage", id, tabindex: "0", "aria-label": "Picture"}, this.canvas, this.over, this.marks.texel,
         this.marks.pin, this.marks.bounds, this.says);
     this.line = el("div", {class: "probe", id: id ? id + "-probe" : null});
     this.context = this.canvas.getContext("2d", {willReadFrequently: true});
@@ -74,7 +77,7 @@ export class Viewer {
     this.stop?.abort();
     this.stop = new AbortController();
     this.old(false);
-    this.values = this.natural = this.mask = this.bounds = null;
+    this.values = this.natural = this.mask = this.bounds = this.edges = null;
     this.note = "";
     this.layout = (source.raw && layoutOf(source.format, source.name)) || EIGHT;
     if (before?.key !== source.key) this.range = null;
@@ -126,6 +129,26 @@ export class Viewer {
     this.bounds = right < 0 ? null : {x: left, y: top, width: right - left + 1, height: bottom - top + 1};
     this.place();
     return this.repaint();
+  }
+
+  /** Draws edges over the picture, whose texels stay what they are: those that `mask` has. */
+  outline(mask) {
+    this.edges = mask;
+    this.edgeWidth = 0;
+    this.place();
+  }
+
+  /** Each edge is so many texels wide, and has a dark border, so that it is seen on any picture. */
+  drawEdges(wide) {
+    const {width, height} = this.source;
+    const core = grown(this.edges, width, wide >> 1), border = grown(core, width, wide);
+    Object.assign(this.over, {width, height});
+    const context = this.over.getContext("2d"), pixels = context.createImageData(width, height);
+    const words = new Uint32Array(pixels.data.buffer);
+    for (let i = 0; i < words.length; i++)
+      if (border[i]) words[i] = core[i] ? EDGE : BORDER;
+    context.putImageData(pixels, 0, 0);
+    this.edgeWidth = wide;
   }
 
   /** Fetches the values of all texels, once for each picture. False where there are none. */
@@ -318,6 +341,12 @@ export class Viewer {
     this.canvas.style.transform = this.flipped ? `translate(${x}px, ${bottom}px) scale(${scale}, ${- scale})`
                                                : `translate(${x}px, ${y}px) scale(${scale})`;
     this.canvas.style.imageRendering = pixels >= 2 || Number.isInteger(pixels) ? "pixelated" : "auto";
+    this.over.hidden = !this.edges;
+    if (this.edges) {
+      const wide = Math.min(Math.max(Math.round(1 / pixels), 1), WIDEST);
+      if (wide !== this.edgeWidth) this.drawEdges(wide);
+      Object.assign(this.over.style, {transform: this.canvas.style.transform, imageRendering: this.canvas.style.imageRendering});
+    }
     this.mark(this.marks.texel, scale >= GRID ? this.hover : null);
     this.mark(this.marks.pin, this.pinned);
     this.mark(this.marks.bounds, this.bounds);
@@ -456,6 +485,21 @@ export class Viewer {
     const value = this.values[index * 4 + place];
     return this.layout.suffix === "SRGB" && letter !== "A" ? toLinear(value) : value;
   }
+}
+
+/** A mask with all texels that are at most `by` away. */
+function grown(mask, width, by) {
+  if (!by) return mask;
+  const across = new Uint8Array(mask.length), out = new Uint8Array(mask.length);
+  mask.forEach((has, i) => {
+    const x = i % width;
+    if (has) across.fill(1, i - Math.min(x, by), i + Math.min(width - 1 - x, by) + 1);
+  });
+  across.forEach((has, i) => {
+    if (!has) return;
+    for (let down = -by; down <= by; down++) out[i + down * width] = 1; // outside of the array that does nothing
+  });
+  return out;
 }
 
 async function load(url) {

@@ -37,9 +37,11 @@
         {.name = "only", .form = LAP_FORM_PLACES, .option = "--only",                                                  \
          .about = "leave out all draws but these, like 3.1.1.42"},                                                     \
         REPLACE,                                                                                                       \
+        {.name = "wireframe", .form = LAP_FORM_FLAG, .option = "--wireframe", .about = "only the edges of triangles",  \
+         .whole = true},                                                                                               \
     {                                                                                                                  \
-        .name = "wireframe", .form = LAP_FORM_FLAG, .option = "--wireframe", .about = "only the edges of triangles",   \
-        .whole = true                                                                                                  \
+        .name = "null-fragment", .form = LAP_FORM_FLAG, .option = "--null-fragment",                                   \
+        .about = "fragment shaders do nothing but write magenta", .whole = true                                        \
     }
 #define EACH                                                                                                           \
     AT("--each"),                                                                                                      \

@@ -339,6 +339,38 @@ def a_shader_is_changed_beside_its_picture(context: Context) -> None:
 
 
 @case
+def edges_are_drawn_over_the_picture(context: Context) -> None:
+    """They are where a draw changes a picture of lines, and the picture below stays."""
+    record(context, [context.app("triangle"), "--offscreen"])
+    draws = [line["position"] for line in lines(context, "draws", "--json", "FILE")]
+    edges = """(() => { const over = document.querySelector('#picture-edges'); const pixels = over.getContext('2d').getImageData(0, 0, over.width, over.height).data;
+        return [over.hidden, Array.from({length: over.width * over.height}, (_, i) => i).filter((i) => pixels[i * 4 + 3] === 255)]; })()"""
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.open(server.url)
+        browser.wait_until(READY)
+        browser.evaluate("location.hash += location.hash.includes('?') ? '&wire=1' : '?wire=1'")
+        seen = 0
+        for at in draws[:2]:
+            made = []
+            for words in ([], ["--skip", at]):
+                [line, *_] = lines(context, "image", "--json", "--quiet", "--raw", "-o", "lines", "--wireframe", "--null-fragment", "--after", at, *words, "FILE")
+                made.append((context.folder / "lines" / f"{at}-{line['name']}.raw").read_bytes())
+            step = len(made[0]) // (line["width"] * line["height"])
+            expected = [i for i in range(line["width"] * line["height"]) if made[0][i * step:(i + 1) * step] != made[1][i * step:(i + 1) * step]]
+            browser.evaluate(f"location.hash = location.hash.replace(/commands\\/[0-9.]+/, 'commands/{at}')")
+            said = f"{len(expected):,} texel" if expected else "no edges"
+            browser.wait_until(f"{READY} && document.querySelector('#picture-probe').textContent.includes('{said}') && (document.querySelector('#picture').dataset.loaded ?? '').includes('/{at}/')")
+            found = browser.evaluate(edges)
+            check(found == [False, expected], f"{at}: {found}, not {expected}")
+            check_draw(context, browser, at)
+            seen += len(expected)
+        check(seen > 3, "no draw has edges")
+        browser.click("#wireframe")
+        browser.wait_until(f"{READY} && document.querySelector('#picture-edges').hidden")
+        browser.check_quiet(server.origin)
+
+
+@case
 def a_trace_without_frames_says_so(context: Context) -> None:
     """What is behind the last frame is no frame: by info, the tree and the page."""
     record(context, [context.app("asks")])
