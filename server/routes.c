@@ -50,6 +50,7 @@
     {                                                                                                                  \
         .name = "targets", .form = LAP_FORM_NAME, .option = "--targets", .about = "only these, like color0,depth"      \
     }
+#define OVERDRAW AT("--overdraw"), FLAG(rasterized, "also fragments that fail tests in front of the shader")
 #define TEXELS                                                                                                         \
     NUMBER(mip), NUMBER(layer), NUMBER(slice),                                                                         \
     {                                                                                                                  \
@@ -282,6 +283,29 @@ const struct lap_route lap_routes[] = {
      .parameters = {EACH,
                     {.name = "file", .form = LAP_FORM_FILE, .needed = true,
                      .about = "position and attachment, like 3.1.1.9-color0.png; without it the first one"}}},
+    {.name = "overdraw",
+     .pattern = "overdraw/{at}",
+     .about = "how many fragments each texel has, of the draws of a render pass, a draw or another place, by a replay",
+     .use = "Where shaders run many times for a texel: at is a render pass as in 'each'. 'fragments' / 'covered' is how "
+            "often, 'most' the worst texel. rasterized=true counts also fragments that fail tests in front of the "
+            "shader: far more than without it is good. The picture: 'overdraw_picture'.",
+     .kind = LAP_ROUTE_PLAYS,
+     .type = LAP_TYPE_LINES,
+     .files = "overdraw_picture",
+     .words = {"image", "--json", "--quiet", "--raw=also", "-o", LAP_ROUTE_FILES},
+     .request = {"--json", "--raw=also"},
+     .parameters = {OVERDRAW}},
+    {.name = "overdraw_picture",
+     .pattern = "overdraw/{at}/{file}",
+     .about = "these counts as a picture with a legend (shaded.png, rasterized.png), or as bytes (shaded.raw)",
+     .use = "To see where: at as in 'overdraw', file=shaded, or file=rasterized with rasterized=true.",
+     .kind = LAP_ROUTE_PLAYS,
+     .type = LAP_TYPE_PNG,
+     .made_by = "overdraw",
+     .file = "{at}-{file}",
+     .parameters = {OVERDRAW,
+                    {.name = "file", .form = LAP_FORM_FILE, .needed = true,
+                     .about = "shaded.png, or rasterized.png with rasterized"}}},
     {.name = "pixel",
      .pattern = "pixel/{at}",
      .about = "which commands painted a texel, from what to what, by a replay",
