@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "inspector/fragments/draw_counts.h"
 #include "inspector/position/held.h"
 #include "inspector/report/inside.h"
 
@@ -22,39 +23,21 @@ static void finish(void *state)
 
 /* ---- draws and dispatches ---- */
 
-#define ANY_ZERO(type, ...)                                                                                            \
-    {                                                                                                                  \
-        const struct gen_args_##type *a = args;                                                                        \
-        return __VA_ARGS__;                                                                                            \
-    }
-
-static bool is_nothing(uint32_t command, const void *args)
+static bool is_nothing(const struct bound_visit *visit)
 {
-    switch (command) {
-    case GEN_vkCmdDraw:
-        ANY_ZERO(vkCmdDraw, !a->vertexCount || !a->instanceCount)
-    case GEN_vkCmdDrawIndexed:
-        ANY_ZERO(vkCmdDrawIndexed, !a->indexCount || !a->instanceCount)
-    case GEN_vkCmdDrawIndirect:
-        ANY_ZERO(vkCmdDrawIndirect, !a->drawCount)
-    case GEN_vkCmdDrawIndexedIndirect:
-        ANY_ZERO(vkCmdDrawIndexedIndirect, !a->drawCount)
-    case GEN_vkCmdDispatch:
-        ANY_ZERO(vkCmdDispatch, !a->groupCountX || !a->groupCountY || !a->groupCountZ)
-    case GEN_vkCmdDispatchBase:
-        ANY_ZERO(vkCmdDispatchBase, !a->groupCountX || !a->groupCountY || !a->groupCountZ)
-#ifdef VK_EXT_multi_draw
-    case GEN_vkCmdDrawMultiEXT:
-        ANY_ZERO(vkCmdDrawMultiEXT, !a->drawCount || !a->instanceCount)
-    case GEN_vkCmdDrawMultiIndexedEXT:
-        ANY_ZERO(vkCmdDrawMultiIndexedEXT, !a->drawCount || !a->instanceCount)
-#endif
-#ifdef VK_EXT_mesh_shader
-    case GEN_vkCmdDrawMeshTasksEXT:
-        ANY_ZERO(vkCmdDrawMeshTasksEXT, !a->groupCountX || !a->groupCountY || !a->groupCountZ)
-#endif
+    const struct draw_counts counts = draw_counts_of(visit->command, visit->args);
+
+    switch (visit->command) {
+    case GEN_vkCmdDispatch: {
+        const struct gen_args_vkCmdDispatch *a = visit->args;
+        return !a->groupCountX || !a->groupCountY || !a->groupCountZ;
+    }
+    case GEN_vkCmdDispatchBase: {
+        const struct gen_args_vkCmdDispatchBase *a = visit->args;
+        return !a->groupCountX || !a->groupCountY || !a->groupCountZ;
+    }
     default:
-        return false;
+        return draw_counts_are_nothing(&counts);
     }
 }
 
@@ -69,7 +52,7 @@ static enum lap_status behind(struct report_inside *r, void *state, const struct
     if (!e->work_frame)
         e->work_frame = r->frame;
     report_count(r, rule);
-    return is_nothing(visit->command, visit->args) ? report_find(r, rule, &finding, NULL) : LAP_OK;
+    return is_nothing(visit) ? report_find(r, rule, &finding, NULL) : LAP_OK;
 }
 
 /* ---- calls ---- */

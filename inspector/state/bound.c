@@ -846,3 +846,12 @@ enum lap_status bound_see(struct bound *b, const struct lap_block *at, uint32_t 
         return see_binding(b, at, command, args);
     }
 }
+
+enum lap_status bound_decode(const struct bound_setting *setting, struct lap_arena *arena, uint32_t *out_command,
+                             struct lap_args *out_args)
+{
+    struct lap_block at = setting->at;
+
+    at.dec.arena = arena;
+    return lap_block_next(&at, out_command, out_args);
+}

@@ -140,4 +140,9 @@ void bound_begin(struct bound *bound, const struct bound *outer, const struct po
 enum lap_status bound_see(struct bound *bound, const struct lap_block *at, uint32_t command,
                           const void *args) LAP_MUST_CHECK;
 
+/* The command of a setting, while its command buffer is read. Arguments lead into the arena. An error of the decoder.
+ */
+enum lap_status bound_decode(const struct bound_setting *setting, struct lap_arena *arena, uint32_t *out_command,
+                             struct lap_args *out_args) LAP_MUST_CHECK;
+
 #endif

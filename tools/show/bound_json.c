@@ -118,7 +118,7 @@ static void json_setting(struct json *j, cJSON *list, const struct bound_setting
 
     if (j->status != LAP_OK)
         return;
-    j->status = lap_bound_decode(setting, &j->arena, &command, &args);
+    j->status = bound_decode(setting, &j->arena, &command, &args);
     if (j->status != LAP_OK)
         return;
     item = add(j, list, NULL, cJSON_CreateObject());
@@ -155,7 +155,7 @@ static void json_pushes(struct json *j, cJSON *item, unsigned point, uint32_t nu
             continue;
         json_setting(j, list, push);
         if (j->status == LAP_OK && j->visit->descriptors)
-            j->status = lap_bound_decode(push, &j->arena, &command, &args);
+            j->status = bound_decode(push, &j->arena, &command, &args);
         if (j->status == LAP_OK && j->visit->descriptors)
             j->status = lap_pushes_see(&pushes, command, args.bytes);
     }

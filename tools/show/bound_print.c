@@ -70,15 +70,6 @@ const char *lap_bound_pass_position(const struct bound_visit *visit, char out[PO
     return position_text(&position, out);
 }
 
-enum lap_status lap_bound_decode(const struct bound_setting *setting, struct lap_arena *arena, uint32_t *out_command,
-                                 struct lap_args *out_args)
-{
-    struct lap_block at = setting->at;
-
-    at.dec.arena = arena;
-    return lap_block_next(&at, out_command, out_args);
-}
-
 const char *lap_bound_handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX])
 {
     if (!index)

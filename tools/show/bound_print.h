@@ -38,8 +38,6 @@ bool lap_bound_shows_graphics(const struct bound_visit *visit);
 bool lap_bound_shows_shader(const struct bound_visit *visit, unsigned bit);
 /* Whether the layout of the bound pipeline, if that is known, has another set there. */
 bool lap_bound_is_incompatible(const struct bound *bound, const struct bound_pipeline *point, uint32_t number);
-enum lap_status lap_bound_decode(const struct bound_setting *setting, struct lap_arena *arena, uint32_t *out_command,
-                                 struct lap_args *out_args) LAP_MUST_CHECK;
 /* "VkBuffer:12", or "VK_NULL_HANDLE". */
 const char *lap_bound_handle(uint32_t type, uint64_t index, char out[LAP_TEXT_HANDLE_MAX]);
 uint32_t lap_bound_shader_type(void); /* of VkShaderEXT, which older registries lack */

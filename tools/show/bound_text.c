@@ -119,7 +119,7 @@ static enum lap_status text_pushes(struct text *t, unsigned point, uint32_t numb
         enum lap_status status;
         if (bound->pushes[i].point != point || bound->pushes[i].first != number)
             continue;
-        status = lap_bound_decode(&bound->pushes[i], &t->arena, &command, &args);
+        status = bound_decode(&bound->pushes[i], &t->arena, &command, &args);
         if (status != LAP_OK)
             return status;
         fprintf(t->out, "  %" PRIu32 " %s(", bound->pushes[i].index, gen_command_names[command]);
@@ -239,7 +239,7 @@ static enum lap_status text_settings(struct text *t)
     uint32_t command;
 
     for (size_t i = 0; i < bound->setting_count; i++) {
-        enum lap_status status = lap_bound_decode(&bound->settings[i], &t->arena, &command, &args);
+        enum lap_status status = bound_decode(&bound->settings[i], &t->arena, &command, &args);
         if (status != LAP_OK)
             return status;
         head(t, i ? "" : "dynamic");
