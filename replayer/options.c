@@ -454,6 +454,8 @@ static const struct row rows[] = {
      .take = replay_take_aspect, .asked = true},
     {"--all", NULL, "with --pixel: also commands that do not change it", .take = store_flag, .asked = true,
      MEMBER(texel.all)},
+    {"--fragments", NULL, "with --pixel: also the fragments of draws, and the tests that they fail", .take = store_flag,
+     .asked = true, MEMBER(texel.wish.fragments)},
     {"--profile", "FRAMES",
      "print how long the work of frames takes, as lines of JSON (lapilli profile): N, A-B or all; plays with one "
      "thread",

@@ -101,8 +101,9 @@ enum lap_status replay_check_texel(const struct replay_options *options, enum re
     const struct replay_texel *texel = &options->texel;
     const struct replay_pictures *pictures = &options->pictures;
 
-    if (!texel->wanted && (texel->wish.at.count || texel->wish.image || texel->wish.aspect || texel->all))
-        return lap_fail(LAP_ERROR_ARGUMENT, "--pixel-at, --target, --aspect and --all are for --pixel");
+    if (!texel->wanted &&
+        (texel->wish.at.count || texel->wish.image || texel->wish.aspect || texel->all || texel->wish.fragments))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--pixel-at, --target, --aspect, --all and --fragments are for --pixel");
     if (!texel->wanted)
         return LAP_OK;
     if (!texel->wish.at.count)

@@ -312,7 +312,8 @@ const struct lap_route lap_routes[] = {
      .use = "Which draw painted this pixel: at=3, xy=400,300 is the presented image of frame 3, x from the left and y "
             "from the top. at=3.1.1.42 ends with that command. The last row with 'changed' made the final color; its "
             "'position' is the draw. 'before' and 'after' are values in the order red, green, blue, alpha. Commands that "
-            "leave the texel as it is come with all=true.",
+            "leave the texel as it is come with all=true. fragments=true says why a draw did not paint it: which test its "
+            "fragments failed, or why it has none ('none').",
      .kind = LAP_ROUTE_PLAYS,
      .type = LAP_TYPE_LINES,
      .words = {"pixel", "--json", "--quiet"},
@@ -323,6 +324,7 @@ const struct lap_route lap_routes[] = {
                               "presents"},
                     {.name = "aspect", .form = LAP_FORM_NAME, .option = "--aspect", .about = "color, depth or stencil"},
                     FLAG(all, "also commands that do not change it"),
+                    FLAG(fragments, "also the fragments of draws, with the tests that they fail"),
                     {.name = "xy", .form = LAP_FORM_TEXEL, .needed = true, .asked = "--pixel",
                      .about = "the texel: x and y, like 400,300; 0,0 is at the top left"}}},
     {.name = "debug",

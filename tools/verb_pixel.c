@@ -20,6 +20,7 @@ static const char help[] =
     "                      the image; default: the one that the frame presents\n"
     "  --aspect NAME       color, depth or stencil; default: the first one that the format has\n"
     "  --all               also those that do not change it\n"
+    "  --fragments         also the fragments of draws there, with the tests that they fail, or why there is none\n"
     "  --wireframe         draw the edges of triangles; these four as in lapilli replay\n"
     "  --null-fragment     fragment shaders do nothing but write one colour\n"
     "  --tiny-viewport     viewports and scissors are one pixel\n"
@@ -42,25 +43,17 @@ static const char help[] =
 static const struct lap_verb verb = {PROGRAM, help};
 
 /* But for the first one those of lapilli-replay, too. */
-static const struct option longs[] = {{"at", required_argument, NULL, 0},
-                                      {"target", required_argument, NULL, 0},
-                                      {"aspect", required_argument, NULL, 0},
-                                      {"all", no_argument, NULL, 0},
-                                      {"skip", required_argument, NULL, 0},
-                                      {"wireframe", no_argument, NULL, 0},
-                                      {"null-fragment", no_argument, NULL, 0},
-                                      {"tiny-viewport", no_argument, NULL, 0},
-                                      {"replace-shader", required_argument, NULL, 0},
-                                      {"gpu", required_argument, NULL, 0},
-                                      {"wait-limit", required_argument, NULL, 0},
-                                      {"validate", optional_argument, NULL, 0},
-                                      {"sandbox", required_argument, NULL, 0},
-                                      {"progress", required_argument, NULL, 0},
-                                      {"json", no_argument, NULL, 0},
-                                      {"quiet", no_argument, NULL, 0},
-                                      {"help", no_argument, NULL, 'h'},
-                                      {"version", no_argument, NULL, 'V'},
-                                      {NULL, 0, NULL, 0}};
+static const struct option longs[] = {
+    {"at", required_argument, NULL, 0},       {"target", required_argument, NULL, 0},
+    {"aspect", required_argument, NULL, 0},   {"all", no_argument, NULL, 0},
+    {"fragments", no_argument, NULL, 0},      {"skip", required_argument, NULL, 0},
+    {"wireframe", no_argument, NULL, 0},      {"null-fragment", no_argument, NULL, 0},
+    {"tiny-viewport", no_argument, NULL, 0},  {"replace-shader", required_argument, NULL, 0},
+    {"gpu", required_argument, NULL, 0},      {"wait-limit", required_argument, NULL, 0},
+    {"validate", optional_argument, NULL, 0}, {"sandbox", required_argument, NULL, 0},
+    {"progress", required_argument, NULL, 0}, {"json", no_argument, NULL, 0},
+    {"quiet", no_argument, NULL, 0},          {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0}};
 
 static int no_memory(void)
 {

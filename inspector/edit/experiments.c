@@ -175,9 +175,9 @@ static enum lap_status write_timestamps(struct edit_work *work, struct lap_edits
 static enum lap_status enable_stores(struct edit_work *work, struct lap_edits *edits)
 {
     const VkShaderStageFlags later = work->will_debug ? VK_SHADER_STAGE_FRAGMENT_BIT | VK_SHADER_STAGE_VERTEX_BIT : 0;
-    const VkShaderStageFlags now = work->debugged && work->debugged->at.count ? work->debugged->stage
-                                   : work->counted && work->counted->at.count ? VK_SHADER_STAGE_FRAGMENT_BIT
-                                                                              : 0;
+    const VkShaderStageFlags values = work->debugged && work->debugged->at.count ? work->debugged->stage : 0;
+    const bool counts = work->counted && work->counted->at.count, tests = work->texel && work->texel->fragments;
+    const VkShaderStageFlags now = values | (counts || tests ? VK_SHADER_STAGE_FRAGMENT_BIT : 0);
 
     return now | later ? edit_enable_stores(work->reader, now | later, edits) : LAP_OK;
 }

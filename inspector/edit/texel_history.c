@@ -23,7 +23,7 @@
 #include "vulkan/texel/texels.h"
 #include "vulkan/walk.h"
 
-#define MOST_STOPS  4096u
+#define MOST_ROWS   4096u
 #define MOST_IMAGES 8u  /* that a sentence names */
 #define SLOT_BYTES  96u /* the least common multiple of all sizes of texels, and of 4 and 16 */
 
@@ -40,7 +40,10 @@ struct pass {
     VkImageLayout layout; /* of the target */
     uint64_t resolved;    /* the image that is resolved into the target */
     VkImageLayout resolve_layout;
-    struct weave_copy beside;           /* of the depth or the stencil; image 0: none */
+    struct weave_copy beside; /* of the depth or the stencil; image 0: none */
+    VkRect2D area;
+    struct fragment_place place;        /* of fragments */
+    const char *no_fragments;           /* why there are none; NULL: they can be kept */
     struct texel_change depth, stencil; /* as the last command has left them */
 };
 
@@ -60,6 +63,7 @@ struct planner {
     uint64_t last; /* where the value is that the last command has left */
     struct weave_plan plan;
     size_t stop_capacity, copy_capacity;
+    struct texel_probes probes;
 };
 
 static enum lap_status no_memory(void)
@@ -189,10 +193,10 @@ static enum lap_status add_stop(struct planner *p, const struct weave_stop *stop
 {
     struct weave_plan *plan = &p->plan;
 
-    if (plan->stop_count >= MOST_STOPS)
+    if (p->history->row_count > MOST_ROWS)
         return lap_fail(LAP_ERROR_UNSUPPORTED,
                         "more than %u commands may write the image: --at of a place further in front has fewer",
-                        MOST_STOPS);
+                        MOST_ROWS);
     if (!lap_array_grow(&plan->stops, sizeof *plan->stops, &p->stop_capacity, plan->stop_count + 1))
         return no_memory();
     plan->stops[plan->stop_count] = *stop;
@@ -236,7 +240,8 @@ static enum lap_status copy_beside(struct planner *p, VkImageAspectFlagBits aspe
 {
     struct weave_copy copy = p->pass.beside;
 
-    if (!copy.image || !(copy.aspects & aspect))
+    if (!copy.image || !(copy.aspects & aspect) ||
+        (copy.image == p->history->wish.image && aspect == p->history->wish.aspect))
         return LAP_OK;
     copy.aspect = aspect;
     change->image = copy.image;
@@ -256,6 +261,21 @@ static const char *labels_of(struct planner *p, const struct bound *bound)
         length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", length ? "/" : "", label);
     copy = length ? lap_arena_alloc(&p->history->arena, sizeof text, 1) : NULL;
     return copy ? strcpy(copy, text) : NULL;
+}
+
+/* The draw runs with a probe. */
+static enum lap_status add_probe(struct planner *p, const struct weave_stop *behind)
+{
+    struct weave_stop stop = *behind;
+    enum lap_status status;
+
+    stop.kind = WEAVE_PROBE;
+    stop.before = true;
+    status = add_stop(p, &stop);
+
+    if (status == LAP_OK)
+        p->plan.stops[p->plan.stop_count - 1].first = p->probes.draw_count - 1;
+    return status;
 }
 
 /* A row, with a stop behind the command. If it is the first one, with another in front of the command, unless that
@@ -290,7 +310,9 @@ static enum lap_status add_row(struct planner *p, const struct bound_visit *visi
     row->command = (uint16_t)visit->command;
     row->label = labels_of(p, visit->bound);
     row->value = (struct texel_change){.image = h->wish.image, .format = h->format, .before = p->last};
-    status = add_stop(p, &stop);
+    status = row->draw && !row->draw->why ? add_probe(p, &stop) : LAP_OK;
+    if (status == LAP_OK)
+        status = add_stop(p, &stop);
     if (status == LAP_OK)
         status = copy_target(p, layout);
     row->value.after = p->last;
@@ -410,8 +432,7 @@ static enum lap_status set_beside(struct planner *p, const struct attachment *al
     uint64_t layer = (uint64_t)beside->range.baseArrayLayer + w->layer - target->range.baseArrayLayer;
     char text[POSITION_TEXT_BYTES];
 
-    if (!image || !beside->range.levelCount || beside->image == w->image ||
-        w->x >= at_level(image->extent.width, beside->range.baseMipLevel) ||
+    if (!image || !beside->range.levelCount || w->x >= at_level(image->extent.width, beside->range.baseMipLevel) ||
         w->y >= at_level(image->extent.height, beside->range.baseMipLevel) || w->layer < target->range.baseArrayLayer ||
         layer >= image->arrayLayers)
         return LAP_OK;
@@ -483,6 +504,42 @@ static VkRenderingFlags flags_of(uint32_t command, const void *args)
     return info ? info->flags : 0;
 }
 
+static VkRect2D area_of(uint32_t command, const void *args)
+{
+    const VkRenderingInfo *rendering = lap_pass_rendering_info(command, args);
+    const VkRenderPassBeginInfo *pass = lap_pass_begin_info(command, args);
+
+    return rendering ? rendering->renderArea : pass ? pass->renderArea : (VkRect2D){.extent = {0, 0}};
+}
+
+/* Where the fragments of the draws go. */
+static enum lap_status set_place(struct planner *p, const struct bound_visit *visit, const struct attachment *all,
+                                 size_t count, const struct attachment *target, VkRect2D area)
+{
+    const struct texel_wish *w = &p->history->wish;
+    const bool is_color = w->aspect == VK_IMAGE_ASPECT_COLOR_BIT;
+    struct fragment_place *place = &p->pass.place;
+    struct pass_targets targets;
+    enum lap_status status;
+
+    p->pass.area = area;
+    *place =
+        (struct fragment_place){.x = w->x,
+                                .y = w->y,
+                                .color = is_color ? lap_texel_format(target->format, VK_IMAGE_ASPECT_COLOR_BIT) : NULL,
+                                .target = is_color ? target->number : FRAGMENT_NO_TARGET};
+    for (size_t i = 0; i < count; i++) {
+        if (is_depth_stencil(all[i].role) && has_aspect(&all[i], VK_IMAGE_ASPECT_DEPTH_BIT))
+            place->depth = lap_texel_format(all[i].format, VK_IMAGE_ASPECT_DEPTH_BIT);
+        place->stencil |= is_depth_stencil(all[i].role) && has_aspect(&all[i], VK_IMAGE_ASPECT_STENCIL_BIT) &&
+                          lap_texels_aspects(all[i].format) & VK_IMAGE_ASPECT_STENCIL_BIT;
+    }
+    status = pass_targets_find(visit, &p->arena, &targets);
+    if (status == LAP_OK && (targets.layers > 1 || targets.views & (targets.views - 1)))
+        p->pass.no_fragments = "its render pass draws to several layers";
+    return status;
+}
+
 static enum lap_status begin_pass(struct planner *p, const struct bound_visit *visit)
 {
     struct bound bound = *visit->bound;
@@ -509,6 +566,8 @@ static enum lap_status begin_pass(struct planner *p, const struct bound_visit *v
     }
     if (status == LAP_OK && begin)
         flags = flags_of(command, begin->bytes);
+    if (status == LAP_OK && begin && p->history->wish.fragments && p->pass.has_target && p->pass.splits)
+        status = set_place(p, visit, all, count, &target, area_of(command, begin->bytes));
     p->pass.has_resolve &= !(flags & VK_RENDERING_SUSPENDING_BIT);
     for (size_t i = 0; i < count && status == LAP_OK && p->pass.has_target && p->pass.splits; i++)
         if (is_depth_stencil(all[i].role))
@@ -649,6 +708,20 @@ static enum lap_status find_stores(struct planner *p, const struct bound_visit *
     return reached_each(visit->bound, visit->descriptors, point, &p->arena, is_stored, see_reached, out);
 }
 
+static enum lap_status make_draw(struct planner *p, const struct bound_visit *visit, const struct texel_draw **out)
+{
+    struct texel_draw *draw = lap_arena_zalloc(&p->history->arena, 1, sizeof *draw, _Alignof(struct texel_draw));
+
+    *out = draw;
+    if (!draw)
+        return no_memory();
+    draw->place = p->pass.place;
+    draw->draw.area = p->pass.area;
+    draw->why = p->pass.no_fragments;
+    lap_arena_reset(&p->arena);
+    return texel_probes_add(&p->probes, visit, draw, &p->history->arena, &p->arena);
+}
+
 /* A draw, a dispatch or other work of shaders, or a clear in a render pass. */
 static enum lap_status see_work(struct planner *p, const struct bound_visit *visit)
 {
@@ -675,7 +748,9 @@ static enum lap_status see_work(struct planner *p, const struct bound_visit *vis
         return storing.hits ? leave_out(p, "%s: it stores in a render pass with several subpasses",
                                         position_text(&visit->position, text))
                             : LAP_OK;
-    return add_row(p, visit, &row, draws ? p->pass.layout : storing.layout);
+    if (draws && visit->work == POSITION_DRAW && p->history->wish.fragments)
+        status = make_draw(p, visit, &row.draw);
+    return status == LAP_OK ? add_row(p, visit, &row, draws ? p->pass.layout : storing.layout) : status;
 }
 
 /* ---- the walk ---- */
@@ -701,7 +776,10 @@ static enum lap_status see_command(void *user, const struct bound_visit *visit)
 
 static enum lap_status see_call(void *user, const struct trace_call *call)
 {
-    return shader_stores_see(&((struct planner *)user)->stores, call);
+    struct planner *p = user;
+    enum lap_status status = shader_stores_see(&p->stores, call);
+
+    return status == LAP_OK && p->history->wish.fragments ? raster_facts_see(&p->probes.facts, call) : status;
 }
 
 static enum lap_status find_commands(struct planner *p)
@@ -768,7 +846,9 @@ static enum lap_status weave(struct planner *p, struct lap_edits *edits)
     enum lap_status status;
 
     p->plan.ends = true;
-    status = edit_weave(p->trace, &p->plan, edits, &result);
+    status = texel_probes_plan(&p->probes, p->trace, &p->plan, &p->history->arena);
+    if (status == LAP_OK)
+        status = edit_weave(p->trace, &p->plan, edits, &result);
     if (status == LAP_OK && result.queries)
         status = leave_out(p, "queries are open between the copies: they count only what is behind the last one, and "
                               "what depends on them may differ");
@@ -782,6 +862,7 @@ static void init(struct planner *p)
     image_infos_init(&p->infos);
     lap_map_init(&p->swapchains);
     shader_stores_init(&p->stores);
+    texel_probes_init(&p->probes);
     lap_arena_init(&p->arena, 0);
     lap_arena_init(&p->history->arena, 0);
 }
@@ -792,6 +873,7 @@ static void finish(struct planner *p)
     lap_map_finish(&p->swapchains);
     shader_stores_finish(&p->stores);
     lap_arena_finish(&p->arena);
+    texel_probes_finish(&p->probes);
     free(p->plan.stops);
     free(p->plan.copies);
 }

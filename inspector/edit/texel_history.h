@@ -2,9 +2,9 @@
 /*
  * texel_history: edits with which a replay keeps a texel of an image as it is behind each command of a frame that may
  * write it: draws and clears in render passes, copies, blits, resolves, clears, and shaders that store into it through
- * descriptors. In render passes it keeps the depth and the stencil beside it, too. Where in a buffer these texels are
- * is in the history (weave.h). Stores through addresses, descriptor buffers and heaps, and copies by the host are not
- * seen. One thread.
+ * descriptors. In render passes it keeps the depth and the stencil beside it, too, and where that is wanted the
+ * fragments of the draws. Where in a buffer these are is in the history (weave.h). Stores through addresses, descriptor
+ * buffers and heaps, and copies by the host are not seen. One thread.
  */
 #ifndef LAP_INSPECTOR_EDIT_TEXEL_HISTORY_H
 #define LAP_INSPECTOR_EDIT_TEXEL_HISTORY_H
@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
+#include "inspector/edit/texel_fragments.h"
 #include "inspector/position/position.h"
 #include "trace/read/edits.h"
 #include "trace/read/reader.h"
@@ -26,6 +27,7 @@ struct texel_wish {
     uint32_t x, y;
     uint32_t level, layer;        /* layer: of a volume the slice */
     VkImageAspectFlagBits aspect; /* 0: color, or else depth, or else stencil */
+    bool fragments;               /* of draws are kept, too: the device wants the features of edit_enable_stores */
 };
 
 enum texel_kind { TEXEL_BEGIN, TEXEL_DRAW, TEXEL_CLEAR, TEXEL_COPY, TEXEL_BLIT, TEXEL_RESOLVE, TEXEL_STORE };
@@ -49,6 +51,7 @@ struct texel_row {
     uint64_t from;           /* 0: none */
     const char *label;       /* all that are open, with '/' between them; NULL: none is */
     struct texel_change value, depth, stencil;
+    const struct texel_draw *draw; /* of a draw in a render pass, whose fragments are wanted; NULL: it is none */
 };
 
 struct texel_history {

@@ -199,20 +199,18 @@ static bool passes_stencil(struct run *r)
 static bool passes_depth(struct run *r)
 {
     const struct raster_tests *t = &r->state->tests;
-    double own, stored;
-    uint64_t code;
+    const double own = r->out->depth;
+    double stored;
 
     if (!has_depth_test(r))
         return true;
     if (!r->texel->has_depth && needs_stored(t->compare))
         return fail(r, FRAGMENT_UNCERTAIN, t->compare, 0, 0);
-    code = depth_code(r->state, r->place, r->fragment);
-    own = depth_value(r->place->depth, code);
     stored = r->texel->has_depth ? depth_value(r->place->depth, r->texel->depth) : 0;
     if (!holds(t->compare, own, stored))
         return fail(r, FRAGMENT_DEPTH, t->compare, own, stored);
     if (t->writes_depth) {
-        r->texel->depth = code;
+        r->texel->depth = depth_code(r->state, r->place, r->fragment);
         r->texel->has_depth = true;
     }
     return true;
@@ -306,8 +304,9 @@ static void write_color(const struct run *r)
         if (!(target->blend.colorWriteMask >> number_of(format->components[i].channel) & 1))
             continue;
         r->out->writes = true;
+        r->out->blends = !is_computed(o, target, format);
         r->texel->unknown |= (uint8_t)(1u << i);
-        if (!is_computed(o, target, format) || !component_code(r, i, &code))
+        if (r->out->blends || !component_code(r, i, &code))
             continue;
         lap_texel_put_code(format, i, code, r->texel->color);
         r->texel->unknown &= (uint8_t) ~(1u << i);
@@ -376,7 +375,9 @@ void fragment_tests_run(const struct raster_state *state, const struct fragment_
 {
     struct run r = {.state = state, .place = place, .fragment = fragment, .texel = texel, .out = out};
 
-    *out = (struct fragment_result){.fate = FRAGMENT_UNCERTAIN};
+    *out = (struct fragment_result){.fate = FRAGMENT_UNCERTAIN, .depth = (double)fragment->depth};
+    if (state->is_known && place->depth)
+        out->depth = depth_value(place->depth, depth_code(state, place, fragment));
     if (state->is_known)
         run(&r);
     if (out->fate == FRAGMENT_UNCERTAIN)

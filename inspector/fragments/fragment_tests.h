@@ -69,8 +69,10 @@ struct fragment_result {
     enum fragment_fate fate;
     VkCompareOp op; /* of FRAGMENT_STENCIL and FRAGMENT_DEPTH: `own` op `stored` does not hold */
     double own, stored;
+    double depth; /* clamped, in the format of the attachment; without one that of the fragment */
     struct fragment_texel after;
     bool writes; /* to the target: it passed, and some component is written */
+    bool blends; /* and the output alone does not decide on the color */
 };
 
 /* From `texel`, which then is as the fragment leaves it. */

@@ -113,8 +113,10 @@ static void add_parts(struct fact *to, const struct fact *from, VkGraphicsPipeli
         to->state.topology = from->state.topology;
     if (parts & VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT)
         to->state.shape = from->state.shape;
-    if (parts & VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT)
+    if (parts & VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT) {
         to->state.tests = from->state.tests;
+        to->state.shades = from->state.shades;
+    }
     if (parts & VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT)
         to->state.output = from->state.output;
     to->parts |= parts;
@@ -134,6 +136,8 @@ static void see_own(struct fact *fact, const VkGraphicsPipelineCreateInfo *info)
     init_state(&own.state);
     if (info->pInputAssemblyState)
         own.state.topology = info->pInputAssemblyState->topology;
+    for (uint32_t i = 0; info->pStages && i < info->stageCount; i++)
+        own.state.shades |= info->pStages[i].stage == VK_SHADER_STAGE_FRAGMENT_BIT;
     see_shape(&own.state.shape, info);
     if (info->pDepthStencilState)
         see_tests(&own.state.tests, info->pDepthStencilState);
@@ -352,10 +356,10 @@ static void set_output(struct raster_output *o, uint32_t command, const void *ar
     }
 }
 
-static bool has_shaders(const struct bound *bound)
+static bool has_shader(const struct bound *bound, VkShaderStageFlags stages)
 {
     for (unsigned bit = 0; bit < BOUND_STAGES; bit++)
-        if (bound->shaders[bit].shader && (1u << bit) != VK_SHADER_STAGE_COMPUTE_BIT)
+        if (bound->shaders[bit].shader && stages >> bit & 1)
             return true;
     return false;
 }
@@ -373,7 +377,9 @@ enum lap_status raster_state_of(const struct raster_facts *facts, const struct b
     init_state(out);
     if (fact)
         *out = fact->state;
-    out->is_known = pipeline ? fact && known : has_shaders(bound);
+    out->is_known = pipeline ? fact && known : has_shader(bound, ~(VkShaderStageFlags)VK_SHADER_STAGE_COMPUTE_BIT);
+    if (!pipeline)
+        out->shades = has_shader(bound, VK_SHADER_STAGE_FRAGMENT_BIT);
     for (size_t i = 0; out->is_known && i < bound->setting_count && status == LAP_OK; i++) {
         const struct bound_setting *setting = &bound->settings[i];
         if (pipeline && !dynamic_mask_has(&known->dynamic, setting->number))

@@ -57,6 +57,7 @@ struct raster_output {
 
 struct raster_state {
     bool is_known; /* false: neither a pipeline whose creation was seen, nor shader objects */
+    bool shades;   /* it has a fragment shader */
     VkPrimitiveTopology topology;
     struct raster_shape shape;
     struct raster_tests tests;

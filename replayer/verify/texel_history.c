@@ -3,7 +3,6 @@
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +14,10 @@
 #include "replayer/verify/json_line.h"
 #include "replayer/verify/read_buffer.h"
 #include "replayer/verify/read_image.h"
+#include "replayer/verify/texel_fragments.h"
+#include "replayer/verify/texel_value.h"
 #include "vulkan/texel/texel_values.h"
-#include "vulkan/texel/texels.h"
 
-#define MOST_BYTES 32u /* of a texel */
 #define CELL_BYTES 600u
 
 enum column { POSITION, COMMAND, VALUE, DEPTH, STENCIL, FROM, PIPELINE, LABEL, COLUMNS };
@@ -29,83 +28,46 @@ static const char *const kind_names[] = {
 
 struct print {
     const struct texel_history *history;
-    const unsigned char *results; /* history->bytes of them */
+    struct texel_results results;
     const struct gen_format *format;
-};
-
-struct value {
-    const struct gen_format *format;
-    unsigned char bytes[MOST_BYTES];
-    double values[4]; /* in the order RGBA */
-    unsigned count;
 };
 
 /* ---- texels ---- */
 
-/* The number of a channel's component. */
-static unsigned component_of(const struct gen_format *format, unsigned number)
+static bool color_at(const struct print *p, uint64_t at, struct texel_value *out)
 {
-    static const char order[] = "RGBADS";
-
-    for (const char *channel = order; *channel; channel++)
-        for (unsigned i = 0; i < format->count; i++)
-            if (format->components[i].channel == *channel && !number--)
-                return i;
-    return 0;
-}
-
-/* False: it is not known. */
-static bool value_at(const struct print *p, VkFormat format, VkImageAspectFlags aspect, uint64_t at, struct value *out)
-{
-    const uint64_t bytes = p->history->bytes;
-    double values[4] = {0};
-
-    *out = (struct value){.format = lap_texel_format(format, aspect)};
-    if (!out->format || out->format->bytes > MOST_BYTES || at > bytes || bytes - at < out->format->bytes)
-        return false;
-    memcpy(out->bytes, p->results + at, out->format->bytes);
-    lap_texels_clean(format, aspect, out->bytes, out->format->bytes);
-    lap_texel_values(out->format, out->bytes, values);
-    out->count = out->format->count;
-    for (unsigned i = 0; i < out->count; i++)
-        out->values[i] = values[component_of(out->format, i)];
-    return true;
-}
-
-static bool color_at(const struct print *p, uint64_t at, struct value *out)
-{
-    return value_at(p, p->history->format, p->history->wish.aspect, at, out);
+    return texel_value_at(&p->results, p->history->format, p->history->wish.aspect, at, out);
 }
 
 static bool is_changed(const struct print *p, const struct texel_row *row)
 {
-    struct value before, after;
+    struct texel_value before, after;
 
     return !color_at(p, row->value.before, &before) || !color_at(p, row->value.after, &after) ||
            memcmp(before.bytes, after.bytes, sizeof before.bytes) != 0;
 }
 
+/* Its fragments, or NULL: it has none, or they are not wanted. */
+static const struct texel_fragments *fragments_of(const struct print *p, const struct texel_row *row,
+                                                  struct texel_fragments *out)
+{
+    if (!row->draw)
+        return NULL;
+    texel_fragments_find(p->history, row, &p->results, out);
+    return out;
+}
+
+/* Fragments that fail a test change nothing, and are what is looked for. */
+static bool is_shown(const struct replay *r, const struct print *p, const struct texel_row *row)
+{
+    struct texel_fragments fragments;
+
+    if (r->options.texel.all || is_changed(p, row))
+        return true;
+    return fragments_of(p, row, &fragments) && fragments.matched;
+}
+
 /* ---- text ---- */
-
-static bool is_normalized(const struct gen_format *format)
-{
-    return format->numeric == GEN_NUMERIC_UNORM || format->numeric == GEN_NUMERIC_SNORM ||
-           format->numeric == GEN_NUMERIC_SRGB;
-}
-
-/* Normalized values of 8 bits as these have them. */
-static void value_text(const struct value *value, char *out, size_t bytes)
-{
-    size_t length = 0;
-
-    for (unsigned i = 0; i < value->count && length < bytes; i++) {
-        const struct gen_format_component *c = &value->format->components[component_of(value->format, i)];
-        const double most = value->format->numeric == GEN_NUMERIC_SNORM ? 127 : 255;
-        bool is_byte = c->bits == 8 && is_normalized(value->format);
-        length += (size_t)snprintf(out + length, bytes - length, "%s%.9g", i ? " " : "",
-                                   is_byte ? round(value->values[i] * most) : value->values[i]);
-    }
-}
 
 static const char *load_text(VkAttachmentLoadOp load)
 {
@@ -116,16 +78,16 @@ static const char *load_text(VkAttachmentLoadOp load)
 
 static void beside_text(const struct print *p, const struct texel_change *change, VkImageAspectFlags aspect, char *out)
 {
-    struct value value;
+    struct texel_value value;
 
-    if (change->image && value_at(p, change->format, aspect, change->after, &value))
-        value_text(&value, out, CELL_BYTES);
+    if (change->image && texel_value_at(&p->results, change->format, aspect, change->after, &value))
+        texel_value_text(&value, out, CELL_BYTES);
 }
 
 static void fill_cells(const struct print *p, const struct texel_row *row, char cells[COLUMNS][CELL_BYTES])
 {
     const char *load = row->kind == TEXEL_BEGIN ? load_text(row->load) : "";
-    struct value value;
+    struct texel_value value;
 
     for (unsigned i = 0; i < COLUMNS; i++)
         cells[i][0] = 0;
@@ -133,7 +95,7 @@ static void fill_cells(const struct print *p, const struct texel_row *row, char 
     snprintf(cells[COMMAND], CELL_BYTES, "%s", gen_command_names[row->command]);
     snprintf(cells[VALUE], CELL_BYTES, "%s", load);
     if (color_at(p, row->value.after, &value))
-        value_text(&value, cells[VALUE] + strlen(load), CELL_BYTES - strlen(load));
+        texel_value_text(&value, cells[VALUE] + strlen(load), CELL_BYTES - strlen(load));
     beside_text(p, &row->depth, VK_IMAGE_ASPECT_DEPTH_BIT, cells[DEPTH]);
     beside_text(p, &row->stencil, VK_IMAGE_ASPECT_STENCIL_BIT, cells[STENCIL]);
     if (row->from)
@@ -182,10 +144,10 @@ static void print_end(const struct print *p, size_t first_width)
     const struct texel_history *h = p->history;
     bool is_whole = h->presented && h->wish.at.count == POSITION_FRAME;
     char text[CELL_BYTES] = "";
-    struct value value;
+    struct texel_value value;
 
     if (h->row_count && color_at(p, h->rows[h->row_count - 1].value.after, &value))
-        value_text(&value, text, sizeof text);
+        texel_value_text(&value, text, sizeof text);
     printf("%-*s  %s\n", (int)first_width, is_whole ? "presented" : "end", text);
 }
 
@@ -210,7 +172,8 @@ static enum lap_status print_text(const struct replay *r, const struct print *p)
             print_cells(cells, widths);
         }
         for (size_t k = 0; k < h->row_count; k++) {
-            if (!r->options.texel.all && !is_changed(p, &h->rows[k]))
+            struct texel_fragments fragments;
+            if (!is_shown(r, p, &h->rows[k]))
                 continue;
             fill_cells(p, &h->rows[k], cells);
             for (unsigned i = 0; i < COLUMNS && !prints; i++) {
@@ -220,6 +183,8 @@ static enum lap_status print_text(const struct replay *r, const struct print *p)
             }
             if (prints)
                 print_cells(cells, widths);
+            if (prints && fragments_of(p, &h->rows[k], &fragments))
+                texel_fragments_text(&h->rows[k], &fragments);
         }
     }
     print_end(p, widths[POSITION]);
@@ -232,39 +197,26 @@ static enum lap_status print_text(const struct replay *r, const struct print *p)
 /* ---- JSON ---- */
 
 /* Functions below return NULL or false without memory; cJSON takes NULL for an object. */
-static cJSON *value_json(const struct value *value)
-{
-    cJSON *object = cJSON_CreateObject(), *values = cJSON_AddArrayToObject(object, "values");
-    char hex[2 * MOST_BYTES + 1] = "";
-
-    for (unsigned i = 0; i < value->count; i++)
-        (void)cJSON_AddItemToArray(values, cJSON_CreateNumber(value->values[i]));
-    for (unsigned i = 0; i < value->format->bytes; i++)
-        snprintf(hex + (size_t)2 * i, 3, "%02x", value->bytes[i]);
-    (void)cJSON_AddStringToObject(object, "bytes", hex);
-    return object;
-}
-
 static cJSON *color_json(const struct print *p, uint64_t at)
 {
-    struct value value;
+    struct texel_value value;
 
-    return color_at(p, at, &value) ? value_json(&value) : cJSON_CreateNull();
+    return color_at(p, at, &value) ? texel_value_json(&value) : cJSON_CreateNull();
 }
 
 static void add_beside(const struct print *p, cJSON *object, const char *name, const struct texel_change *change,
                        VkImageAspectFlags aspect)
 {
-    struct value before, after;
+    struct texel_value before, after;
     cJSON *beside;
 
-    if (!change->image || !value_at(p, change->format, aspect, change->after, &after)) {
+    if (!change->image || !texel_value_at(&p->results, change->format, aspect, change->after, &after)) {
         (void)cJSON_AddNullToObject(object, name);
         return;
     }
     beside = cJSON_AddObjectToObject(object, name);
     replay_json_handle(beside, "image", GEN_HANDLE_VkImage, change->image);
-    (void)(value_at(p, change->format, aspect, change->before, &before)
+    (void)(texel_value_at(&p->results, change->format, aspect, change->before, &before)
                ? cJSON_AddNumberToObject(beside, "before", before.values[0])
                : cJSON_AddNullToObject(beside, "before"));
     (void)cJSON_AddNumberToObject(beside, "after", after.values[0]);
@@ -278,7 +230,7 @@ static cJSON *head_json(const struct replay *r, const struct print *p)
     char components[5] = "";
 
     for (unsigned i = 0; i < p->format->count && i < 4; i++)
-        components[i] = p->format->components[component_of(p->format, i)].channel;
+        components[i] = p->format->components[texel_component_of(p->format, i)].channel;
     replay_json_handle(object, "image", GEN_HANDLE_VkImage, w->image);
     (void)cJSON_AddNumberToObject(object, "x", w->x);
     (void)cJSON_AddNumberToObject(object, "y", w->y);
@@ -302,6 +254,7 @@ static cJSON *row_json(const struct print *p, const struct texel_row *row)
 {
     static const char *const loads[] = {"load", "clear", "undefined"};
     cJSON *object = cJSON_CreateObject();
+    struct texel_fragments fragments;
     char text[POSITION_TEXT_BYTES];
 
     (void)cJSON_AddStringToObject(object, "position", position_text(&row->position, text));
@@ -319,21 +272,45 @@ static cJSON *row_json(const struct print *p, const struct texel_row *row)
     (void)cJSON_AddItemToObject(object, "after", color_json(p, row->value.after));
     add_beside(p, object, "depth", &row->depth, VK_IMAGE_ASPECT_DEPTH_BIT);
     add_beside(p, object, "stencil", &row->stencil, VK_IMAGE_ASPECT_STENCIL_BIT);
+    (void)cJSON_AddItemToObject(object, "fragments",
+                                fragments_of(p, row, &fragments) ? texel_fragments_json(row, &fragments)
+                                                                 : cJSON_CreateNull());
     return object;
+}
+
+/* NULL: fragments are not wanted. */
+static void add_shares(cJSON *object, const struct texel_shares *shares)
+{
+    cJSON *all;
+
+    if (!shares) {
+        (void)cJSON_AddNullToObject(object, "fragments");
+        return;
+    }
+    all = cJSON_AddObjectToObject(object, "fragments");
+    (void)cJSON_AddNumberToObject(all, "draws", (double)shares->draws);
+    (void)cJSON_AddNumberToObject(all, "computed", (double)shares->computed);
+    (void)cJSON_AddNumberToObject(all, "equal", (double)shares->equal);
 }
 
 static cJSON *end_json(const struct print *p)
 {
     const struct texel_history *h = p->history;
     cJSON *line = cJSON_CreateObject(), *object = cJSON_AddObjectToObject(line, "end"), *left_out;
+    struct texel_shares shares = {.draws = 0};
+    struct texel_fragments fragments;
     size_t changed = 0;
 
-    for (size_t i = 0; i < h->row_count; i++)
+    for (size_t i = 0; i < h->row_count; i++) {
         changed += is_changed(p, &h->rows[i]);
+        if (fragments_of(p, &h->rows[i], &fragments))
+            texel_fragments_count(&fragments, &shares);
+    }
     (void)cJSON_AddItemToObject(object, "value",
                                 color_json(p, h->row_count ? h->rows[h->row_count - 1].value.after : TEXEL_NOWHERE));
     (void)cJSON_AddNumberToObject(object, "rows", (double)h->row_count);
     (void)cJSON_AddNumberToObject(object, "changed", (double)changed);
+    add_shares(object, h->wish.fragments ? &shares : NULL);
     left_out = cJSON_AddArrayToObject(object, "left_out");
     for (size_t i = 0; i < h->left_out_count; i++)
         (void)cJSON_AddItemToArray(left_out, cJSON_CreateString(h->left_out[i]));
@@ -346,7 +323,7 @@ static enum lap_status print_json(const struct replay *r, const struct print *p)
     enum lap_status status = replay_json_line(head_json(r, p));
 
     for (size_t i = 0; i < h->row_count && status == LAP_OK; i++)
-        if (r->options.texel.all || is_changed(p, &h->rows[i]))
+        if (is_shown(r, p, &h->rows[i]))
             status = replay_json_line(row_json(p, &h->rows[i]));
     return status == LAP_OK ? replay_json_line(end_json(p)) : status;
 }
@@ -362,6 +339,6 @@ enum lap_status replay_print_texel_history(struct replay *r)
         status = replay_read_buffer(r, h->buffer, 0, h->bytes, &data);
     if (status != LAP_OK)
         return status;
-    p.results = data;
+    p.results = (struct texel_results){data, h->bytes};
     return r->options.json ? print_json(r, &p) : print_text(r, &p);
 }

@@ -149,7 +149,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["debug", "f", "--at", "1.1.1.1", "--texel", "1,2", "--vertex", "1"], ["debug", "f", "--at", "1.1.1.1", "--texel", "1,2", "--instance", "1"],
                     ["replay", "--debug", "1.1.1.1", "f"], ["replay", "--texel", "1,2", "f"], ["replay", "--debug", "1.1.1.1", "--texel", "1,2", "--skip", "1.1.1.1", "f"],
                     ["pixel", "--at", "1", "--target", "VkBuffer:1", "f", "1,2"], ["pixel", "--at", "1", "--target", "VkImage:1,", "f", "1,2"], ["pixel", "--at", "1", "--aspect", "x", "f", "1,2"],
-                    ["replay", "--pixel", "1,2", "f"], ["replay", "--pixel-at", "1", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--pictures", "g", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--skip", "1.1.1.1", "f"],
+                    ["replay", "--pixel", "1,2", "f"], ["replay", "--pixel-at", "1", "f"], ["replay", "--fragments", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--pictures", "g", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--skip", "1.1.1.1", "f"],
                     ["farm"], ["farm", "fly"], ["farm", "run", "--results", "g"], ["farm", "status", "--results", "g"],
                     ["report"], ["report", "--frames", "0", "f"], ["report", "--server", "http://x/#/1", "f"], ["report", "--html", "g", "--server", "x", "f"], ["report", "--gpu", "0", "f"], ["report", "--profile", "no-such.json", "f"], ["report", "--validate", "--sandbox=open", "f"],
                     ["assert"], ["assert", "f"], ["assert", "f", "frames"], ["assert", "--junit", "", "f", "frames == 1"], ["assert", "--sandbox=open", "f", "frames == 1"],

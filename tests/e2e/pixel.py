@@ -16,6 +16,7 @@ case = CASES.add
 
 # Render passes with and without objects, secondary command buffers, suspended rendering, layers and views, depth that is copied to.
 COMPARED = ("triangle-offscreen", "modern", "dynamic", "suspended", "raster", "headless-layers", "headless-views", "depth", "stencil-together", "churn")
+COMPUTED = ("triangle-offscreen", "modern", "dynamic", "raster", "depth", "stencil-together", "churn")
 SOME = 4  # draws of each trace, with three texels each
 
 # What tests/apps/painted.c does with its texel: command, kind, colour without alpha, depth, stencil, where it comes from.
@@ -26,6 +27,15 @@ PAINTED = (("vkCmdClearColorImage", "clear", "0a141e", None, None, None), ("vkCm
            ("vkCmdEndRenderPass", "resolve", "828c96", None, None, "VkImage"), ("vkCmdResolveImage", "resolve", "a0aab4", None, None, "VkImage"),
            ("vkCmdBeginRenderPass", "begin", "a0aab4", None, None, None), ("vkCmdDraw", "draw", "204050", None, None, None))
 TEXEL, TARGET = "20,40", "VkImage:1"
+
+# What becomes of the draws of tests/apps/fragments.c: the fates of their fragments, or why there are none; depth (of a bias: None) and stencil behind
+# them. Drivers without depth bounds have no such test, and some draw in spite of a sample mask, where there is one sample.
+FRAGMENTS = ((("passed", "depth"), 0.5, 0), (("discarded",), 0.5, 0), (("stencil",), 0.5, 1), (("depth",), 0.5, 7), (("passed",), 0.25, 8), (("depth_bounds",), 0.25, 8),
+             ("scissor", 0.25, 8), ("viewport", 0.25, 8), ("rasterizer_discard", 0.25, 8), ("no_vertices", 0.25, 8), ("no_vertices", 0.25, 8), ("culled", 0.25, 8),
+             ("not_covered", 0.25, 8), ("sample_mask", None, 8), (("passed",), 0.125, 8), (("discarded",), 0.0625, 8), (("passed",), 0.05, 8), (("passed",), 0.04, 8),
+             (("passed", "passed"), 0.02, 8), (("passed",), 0.01, 8), (None, 0.005, 8), (("passed",), 0.004, 8), (("passed",), None, 8), (("stencil",), None, 0),
+             ("condition", None, 0), ("render_area", None, 0))
+BOUNDS, MASKED, BLENDS, RED, TWICE, CONDITION = 5, 13, 16, 17, 18, 24
 
 
 def history(context: Context, file: str, at: str, texel: str, *arguments: str) -> tuple[dict, list[dict], dict]:
@@ -88,6 +98,83 @@ def as_single_pictures(program: Program) -> Callable[[Context], None]:
     return run
 
 
+def check_fragments(number: int, row: dict, fates: tuple[str, ...] | str | None) -> None:
+    """A draw with its number among those of the program."""
+    found = row["fragments"]
+    results = tuple(fragment["result"] for fragment in found["list"])
+    if fates is None:
+        check(found["why"] == "it has no fragment shader" and found["count"] is None, f"{row}")
+        return
+    check(found["why"] is None and found["count"] == len(results), f"{row}")
+    if isinstance(fates, str):
+        check((found["none"], results) == (fates, ()) or (number == MASKED and results == (fates,) and found["equal"] is False), f"{number}: {row}")
+        return
+    check(results == fates or (number == BOUNDS and results == ("depth",)), f"{number}: {row}")
+    check(found["none"] is None and found["equal"] is True and found["differs"] == [], f"{number}: {row}")
+    for at, fragment in enumerate(found["list"]):
+        check(fragment["primitive"] in (None, 0 if number == TWICE else at) and fragment["front"] == (number != RED), f"{number}: {fragment}")
+        if fragment["result"] != "discarded":
+            check([round(255 * value) for value in fragment["output"]] == [10 * number, 100, 200, 255], f"{number}: {fragment}")
+        if fragment["result"] == "depth":
+            check(fragment["test"] == {"op": "LESS", "own": fragment["depth"], "stored": 0.25 if number == BOUNDS else 0.5}, f"{number}: {fragment}")
+    last = found["list"][-1]
+    check(last["writes"] == (last["result"] == "passed") and last["depth_after"] == row["depth"]["after"] and last["stencil_after"] == row["stencil"]["after"], f"{number}: {row}")
+    check(last["after"] == (None if number == BLENDS else row["after"]), f"{number}: {row}")
+
+
+def fragments(driver: str | None) -> Callable[[Context], None]:
+    def run(context: Context) -> None:
+        context, command = prepare_on(context, Program("fragments", [context.app("fragments")], False), driver)
+        skip_lacking(context.run(command, context.layer_env(), expect=None))
+        arguments = ("out.lapilli", "1", TEXEL, "--target", TARGET)
+        _, rows, end = history(context, *arguments, "--fragments")
+        draws = [row for row in rows if row["kind"] == "draw"]
+        numbers = [number for number in range(len(FRAGMENTS)) if number != CONDITION or len(draws) == len(FRAGMENTS)]
+        check(len(draws) == len(numbers), f"{len(draws)} draws")
+        for number, row in zip(numbers, draws):
+            fates, depth, stencil = FRAGMENTS[number]
+            check_fragments(number, row, fates)
+            check(row["stencil"]["after"] == stencil and (depth is None or abs(row["depth"]["after"] - depth) < 1e-6), f"{number}: {row}")
+        masked = draws[MASKED]["fragments"]["count"]
+        expected = sum(isinstance(FRAGMENTS[number][0], tuple) for number in numbers) + masked
+        check(end["fragments"] == {"draws": expected, "computed": expected, "equal": expected - masked} and end["left_out"] == [], f"{end}")
+        # The probes change nothing.
+        plain = history(context, *arguments)[1]
+        check([row | {"fragments": None} for row in rows] == plain, f"{plain}")
+        done = context.run([context.program("lapilli"), "pixel", "--validate=sync", *arguments[:1], "--at", "1", TEXEL, *arguments[3:], "--fragments"], expect=None)
+        check(done.status == 5 or "validate: 0 errors, 0 warnings" in done.out, done.text)
+        for says in ("  2 fragments", "failed: depth (LESS 0.5)", "  1 fragment, discarded by the shader", "failed: stencil (3 EQUAL 0)", "  passed  output 0.156863 0.392157 0.784314 1  -> 40 100 200 255"):
+            check(says in done.out or done.status == 5, f"{says}: {done.out}")
+        # The aspects beside each other: the fates are the same.
+        for aspect in ("depth", "stencil"):
+            beside = history(context, "out.lapilli", "1", TEXEL, "--target", rows[0][aspect]["image"], "--aspect", aspect, "--fragments")[1]
+            check([[one["result"] for one in row["fragments"]["list"]] for row in beside if row["fragments"]] ==
+                  [[one["result"] for one in row["fragments"]["list"]] for row in draws], f"{aspect}: {beside}")
+        warm = wait(context, "out.lapilli", 1, words("--json", "--all", "--fragments", "--pixel", TEXEL, "--pixel-at", "1", "--target", TARGET))
+        check([json.loads(line) for line in warm.out.splitlines()[1:-1]] == rows, warm.text)
+    return run
+
+
+def computed(program: Program) -> Callable[[Context], None]:
+    """The end of each draw that can be computed is the measured one, and the probes change no picture."""
+    def run(context: Context) -> None:
+        _, command = prepare_on(context, program, None)
+        skip_lacking(context.run([context.program("lapilli"), "capture", "-o", "out.lapilli", "--", *command], expect=None))
+        draws, chance, shares = draws_of(context, "out.lapilli"), random.Random(program.name), {"draws": 0, "computed": 0, "equal": 0}
+        for draw in chance.sample(draws, min(SOME, len(draws))):
+            done = context.run([context.program("lapilli"), "image", "out.lapilli", "--after", draw["position"], "-o", "shots", "--json", "--raw"], expect=None)
+            for picture in map(json.loads, done.out.splitlines()):
+                texel = f"{chance.randrange(picture['width'])},{chance.randrange(picture['height'])}"
+                asked = ("out.lapilli", draw["position"], texel, "--target", f"{picture['image']},{picture['level']},{picture['layer']}",
+                         "--aspect", next((name for name in ("depth", "stencil") if name in picture["name"]), "color"))
+                rows, end = history(context, *asked, "--fragments")[1:]
+                check([row | {"fragments": None} for row in rows] == history(context, *asked)[1], f"{rows}")
+                check(all(row["fragments"] is None or row["fragments"]["equal"] is not False for row in rows), f"{rows}")
+                shares = {name: shares[name] + end["fragments"][name] for name in shares}
+        check(0 < shares["draws"] and shares["equal"] == shares["computed"], f"{shares}")
+    return run
+
+
 @case
 def the_last_value_is_the_one_that_is_presented(context: Context) -> None:
     """It is that of screenshots, and behind every command it is that of a single picture."""
@@ -130,4 +217,6 @@ def what_has_no_history_is_said(context: Context) -> None:
 
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     compared = {f"as-single-pictures/{program.name}": as_single_pictures(program) for program in programs(context) if program.name in COMPARED}
-    return {"painted": painted(None), "swiftshader/painted": painted("swiftshader"), **CASES, **compared}
+    ends = {f"computed/{program.name}": computed(program) for program in programs(context) if program.name in COMPUTED}
+    return {"painted": painted(None), "swiftshader/painted": painted("swiftshader"), "fragments": fragments(None), "swiftshader/fragments": fragments("swiftshader"),
+            **CASES, **compared, **ends}

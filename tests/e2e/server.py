@@ -203,7 +203,7 @@ def questions(context: Context, file: str) -> Iterator[Question]:
     yield Question("each", f"each/{begin}?thumbs=32", each)
     yield Question("each_picture", f"each/{begin}/{last}-color0.png?thumbs=32", each, f"files/{last}-color0.png")
     frame, target = last.partition(".")[0], json.loads(verb(context, each, file).stdout.splitlines()[-1])["image"]
-    yield Question("pixel", f"pixel/{last}?target={target},0,0&all=1&xy=5,4", ["pixel", "--json", "--quiet", "--at", last, "--target", f"{target},0,0", "--all", "FILE", "5,4"])
+    yield Question("pixel", f"pixel/{last}?target={target},0,0&all=1&fragments=1&xy=5,4", ["pixel", "--json", "--quiet", "--at", last, "--target", f"{target},0,0", "--all", "--fragments", "FILE", "5,4"])
     yield Question("pixel", f"pixel/{frame}?xy=5,4", ["pixel", "--json", "--quiet", "--at", frame, "FILE", "5,4"])
     yield Question("debug", f"debug/{last}?texel=100,100", ["debug", "--json", "--quiet", "--at", last, "--texel", "100,100", "FILE"])
     if "vkQueuePresentKHR" in {line["name"] for line in context.print_lines(file)}:

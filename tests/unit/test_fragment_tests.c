@@ -309,11 +309,12 @@ UNIT_TEST(color_is_the_output_where_nothing_blends)
     blend->colorWriteMask = VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT;
     run(&s);
     CHECK(s.result.writes && !s.texel.unknown && memcmp(s.texel.color, "\x80\x33\3\4", 4) == 0);
+    CHECK(!s.result.blends && fabs(s.result.depth - 0.5) < 0x1p-24);
     CHECK_EQ_INT(fragment_colors_differ(s.place.color, &s.texel, (const unsigned char *)"\x7f\x34\3\4"), 0);
     CHECK_EQ_INT(fragment_colors_differ(s.place.color, &s.texel, (const unsigned char *)"\x7e\x36\3\4"), 2);
     blend->blendEnable = VK_TRUE;
     run(&s);
-    CHECK_EQ_INT(s.texel.unknown, 3);
+    CHECK(s.result.blends && s.texel.unknown == 3);
     CHECK_EQ_INT(fragment_colors_differ(s.place.color, &s.texel, (const unsigned char *)"\0\0\3\4"), 0);
     blend->srcColorBlendFactor = blend->srcAlphaBlendFactor = VK_BLEND_FACTOR_ONE;
     run(&s);
