@@ -152,7 +152,7 @@ class Question:
 
     @property
     def plays(self) -> bool:
-        return self.words[0] in ("replay", "pixel", "debug") or bool({"--after", "--each"} & {*self.words})
+        return self.words[0] in ("replay", "pixel", "debug") or bool({"--after", "--each", "--overdraw"} & {*self.words})
 
 
 def verb(context: Context, words: list[str], file: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
@@ -205,6 +205,9 @@ def questions(context: Context, file: str) -> Iterator[Question]:
     frame, target = last.partition(".")[0], json.loads(verb(context, each, file).stdout.splitlines()[-1])["image"]
     yield Question("pixel", f"pixel/{last}?target={target},0,0&all=1&fragments=1&xy=5,4", ["pixel", "--json", "--quiet", "--at", last, "--target", f"{target},0,0", "--all", "--fragments", "FILE", "5,4"])
     yield Question("pixel", f"pixel/{frame}?xy=5,4", ["pixel", "--json", "--quiet", "--at", frame, "FILE", "5,4"])
+    overdraw = ["image", "--json", "--quiet", "--raw=also", "-o", "files", "--overdraw", begin, "--rasterized", "FILE"]
+    yield Question("overdraw", f"overdraw/{begin}?rasterized=1", overdraw)
+    yield Question("overdraw_picture", f"overdraw/{begin}/rasterized.png?rasterized=1", overdraw, f"files/{begin}-rasterized.png")
     yield Question("debug", f"debug/{last}?texel=100,100", ["debug", "--json", "--quiet", "--at", last, "--texel", "100,100", "FILE"])
     if "vkQueuePresentKHR" in {line["name"] for line in context.print_lines(file)}:
         yield Question("screenshot", "screenshots/1.png", ["replay", "--quiet", "--present", "headless", "--screenshot-dir", "files", "--screenshot", "1", "FILE"], "files/frame_1.png")
