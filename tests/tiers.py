@@ -44,7 +44,7 @@ FULL = {
     "streaming/connections-that-stop|parts/the-last-seconds|memory/what-comparing-costs": "programs that work for seconds as fast as they can",
     "validate/(teardown-one-by-one-devices|memory-many|threads)$|replay/teardown-one-by-one-devices$|incoherent/replay/suballoc-only$": "of the same programs others do the same less often",
     "order/.*-(above|below)$": "all-layers-at-once has them above and below",
-    "pixel/as-single-pictures/(?!modern$)": "one more program",
+    "pixel/(as-single-pictures|computed)/(?!modern$)": "one more program",
     "debug/drawn/(?!triangle-offscreen$)": "one more program",
     "page/shows/(?!modern$)": "one more program",
     "report/(counts|layouts)-are-those": "a second each; others have findings of the same rules",

@@ -256,7 +256,10 @@ static const uint32_t *outputs_of(const struct log *log)
     const struct instrument_code *code = log->draw->code;
     const uint32_t *words = &log->words[INSTRUMENT_HEADER];
 
-    return code->outputs != UINT32_MAX && words[0] == code->outputs + 1 ? words + 1 : NULL;
+    return code->outputs != UINT32_MAX && code->segments[code->outputs].words < MOST_WORDS &&
+                   words[0] == code->outputs + 1
+               ? words + 1
+               : NULL;
 }
 
 /* Arrays take a location for each element: of vectors of four the place of an element is known. */

@@ -85,7 +85,7 @@ static void see_tests(struct raster_tests *t, const VkPipelineDepthStencilStateC
 static void see_samples(struct raster_output *o, const VkPipelineMultisampleStateCreateInfo *info)
 {
     o->samples = info->rasterizationSamples;
-    o->sample_mask = info->pSampleMask ? *info->pSampleMask : UINT32_MAX;
+    o->sample_mask = info->pSampleMask && info->rasterizationSamples ? *info->pSampleMask : UINT32_MAX;
     o->shades_samples = info->sampleShadingEnable;
     o->alpha_to_coverage = info->alphaToCoverageEnable;
     o->alpha_to_one = info->alphaToOneEnable;
@@ -328,7 +328,7 @@ static void set_output(struct raster_output *o, uint32_t command, const void *ar
     case GEN_vkCmdSetRasterizationSamplesEXT:
         DO(vkCmdSetRasterizationSamplesEXT, o->samples = a->rasterizationSamples)
     case GEN_vkCmdSetSampleMaskEXT:
-        DO(vkCmdSetSampleMaskEXT, o->sample_mask = a->pSampleMask ? *a->pSampleMask : UINT32_MAX)
+        DO(vkCmdSetSampleMaskEXT, o->sample_mask = a->pSampleMask && a->samples ? *a->pSampleMask : UINT32_MAX)
     case GEN_vkCmdSetAlphaToCoverageEnableEXT:
         DO(vkCmdSetAlphaToCoverageEnableEXT, o->alpha_to_coverage = a->alphaToCoverageEnable)
     case GEN_vkCmdSetAlphaToOneEnableEXT:

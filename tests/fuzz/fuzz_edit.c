@@ -46,13 +46,33 @@ static enum lap_status replace(const struct lap_reader *trace, struct lap_edits 
     return status == LAP_OK ? edit_replace_shaders(trace, &shader, 1, edits, &result) : status;
 }
 
+/* The results of a broken device: in each place the mark of outputs. */
+static void read_fragments(const struct texel_draw *draw)
+{
+    static const struct fragment_texel texel = {.has_depth = false};
+    const uint64_t bytes = draw->at + (draw->why ? 0 : draw->code->region_bytes);
+    unsigned char *results = malloc((size_t)bytes + 1);
+    struct texel_fragments fragments;
+
+    if (!results)
+        return;
+    for (uint64_t i = draw->at; i < bytes; i += 4)
+        memcpy(results + i, &(uint32_t){draw->code->outputs + 1}, 4);
+    texel_fragments_of(draw, results, bytes, &texel, &texel, &fragments);
+    FUZZ_CHECK(fragments.count <= TEXEL_MOST_FRAGMENTS && fragments.count <= fragments.matched);
+    free(results);
+}
+
 static enum lap_status keep_texel(const struct lap_reader *trace, struct lap_edits *edits)
 {
     struct texel_history history = {.row_count = 0};
-    const struct texel_wish wish = {.at = {.count = 1, .numbers = {1}}, .image = 1};
+    const struct texel_wish wish = {.at = {.count = 1, .numbers = {1}}, .image = 1, .fragments = true};
     enum lap_status status = edit_texel_history(trace, &wish, edits, &history);
 
     FUZZ_CHECK(status != LAP_OK || history.row_count);
+    for (size_t i = 0; i < history.row_count && status == LAP_OK; i++)
+        if (history.rows[i].draw)
+            read_fragments(history.rows[i].draw);
     texel_history_finish(&history);
     return status;
 }
