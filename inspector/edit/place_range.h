@@ -28,7 +28,8 @@ struct place_range {
 enum lap_status place_range_begin(struct place_range *range, const struct lap_reader *trace,
                                   const struct position *position, struct bound_walk_options *walk) LAP_MUST_CHECK;
 
-/* For each visited command, in their order. What begins in a command buffer and does not end there has all the rest. */
+/* For each visited command, in their order. A pass or a label that does not end in its command buffer has all the rest.
+ */
 bool place_range_has(struct place_range *range, const struct bound_visit *visit);
 bool place_range_is_over(const struct place_range *range);
 

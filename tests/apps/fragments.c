@@ -2,7 +2,7 @@
 /*
  * fragments: draws to one texel, of which each passes or fails in another way: depth, stencil and depth bounds, a
  * discard in the code, scissor, viewport, culling, no vertices, the rasterizer's discard, the sample mask, the render
- * area, conditional rendering. Most state is dynamic. What becomes of each draw is in tests/e2e/pixel.py, too.
+ * area, conditional rendering. Most state is dynamic. tests/e2e/pixel.py knows, too, how each draw ends.
  */
 #include "common/app.h"
 #include "shaders/fragments_depth_frag.h"
