@@ -5,6 +5,7 @@ import {aborted, api, ApiError} from "./api.js";
 import {byId, chip, count, el, fill, later, notice, plain, press} from "./dom.js";
 import {theCode} from "./edit.js";
 import {History, pinned, pinOf} from "./history.js";
+import {countsOf, kindOf, Kinds} from "./overdraw.js";
 import {frameOf, go, route} from "./route.js";
 import {Viewer} from "./viewer.js";
 
@@ -15,8 +16,8 @@ export const PRESENTED = "presented";
 /** The target for the next command: the one that was chosen last, though this command may lack it. */
 export const nextTarget = () => (wish.target === PRESENTED ? null : wish.target);
 const wish = {target: null, instead: null};
-const wishOf = (position, {target, before, wire, changes, edit, as, code}) =>
-    [position, target, before, wire, changes, code && [edit, as, code]].join();
+const wishOf = (position, {target, before, wire, changes, overdraw, edit, as, code}) =>
+    [position, target, before, wire, changes, overdraw, code && [edit, as, code]].join();
 
 const sum = (mask) => mask.reduce((all, one) => all + one, 0);
 
@@ -36,10 +37,14 @@ export class Picture {
     this.wire = chip("wire", false, toggle("wire"), {title: "edges of what the command draws", id: "wireframe"});
     this.changes =
         chip("changes", false, toggle("changes"), {title: "dim what the command does not change (d)", id: "changes"});
+    const turn = () => go({query: {overdraw: route.query.overdraw ? null : "shaded"}}, {replace: true});
+    this.overdraw = chip("overdraw", false, turn,
+        {title: "how many fragments each texel has, of the draws of the render pass", id: "overdraw"});
+    this.kinds = new Kinds();
     const gap = () => el("span", {class: "sep"});
     fill(byId("picture-pane"),
         el("div", {class: "tools", id: "picture-tools", role: "toolbar", "aria-label": "Picture"}, this.targets, gap(),
-            this.before, this.changes, this.wire, gap(), this.viewer.controls),
+            this.before, this.changes, this.wire, this.overdraw, gap(), this.kinds.chips, this.viewer.controls),
         this.box, this.viewer.line, this.history.box);
   }
 
@@ -93,9 +98,12 @@ export class Picture {
     };
     try {
       const other = await this.edit.replacement(route.query, signal);
-      const source = await this.find(other, options);
+      const source = await this.choose(other, options);
       await this.viewer.show(source, {signal});
-      this.chips(source.key);
+      this.kinds.show(source.unit ? kindOf(route.query) : null);
+      this.chips(source.target ?? source.key);
+      if (source.unit && this.edit.isOn) this.note("of the trace's own code");
+      if (source.lackCounts) this.note(`no counts: ${source.lackCounts}`);
       if (source.without) await this.showChanges(source, options);
       if (source.edges) await this.showEdges(source, options);
       this.message();
@@ -116,6 +124,19 @@ export class Picture {
         api.leave();
       }
     }
+  }
+
+  /** The picture, or the counts of fragments in its place. Where nothing can be counted the picture stays. */
+  async choose(other, options) {
+    const kind = kindOf(route.query), picture = this.find(other, kind ? {signal: options.signal} : options);
+    if (!kind) return picture;
+    const [counts, found] =
+        await Promise.allSettled([countsOf(this.capture, this.at, kind, picture.catch(() => null), options), picture]);
+    options.signal.throwIfAborted();
+    if (counts.value) return counts.value;
+    if (!found.value) throw found.reason;
+    if (![404, 501].includes(counts.reason.status)) throw counts.reason;
+    return {...found.value, lackCounts: counts.reason.sentence};
   }
 
   /**
@@ -251,9 +272,11 @@ export class Picture {
     press(this.before, route.query.before === "1");
     press(this.wire, route.query.wire === "1");
     press(this.changes, route.query.changes === "1");
-    this.changes.disabled = chosen === PRESENTED || route.query.before === "1";
+    const counts = Boolean(kindOf(route.query));
+    press(this.overdraw, counts);
+    this.changes.disabled = chosen === PRESENTED || route.query.before === "1" || counts;
     this.wire.disabled = chosen === PRESENTED;
-    this.before.disabled = chosen === PRESENTED && !this.edit.isOn;
+    this.before.disabled = (chosen === PRESENTED && !this.edit.isOn) || counts;
     this.before.title = this.edit.isOn ? "with the shader's own code (b)" : "as it is without this command (b)";
     this.changes.title = `dim what the ${this.edit.isOn ? "new code" : "command"} does not change (d)`;
   }

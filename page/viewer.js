@@ -31,7 +31,8 @@ const EIGHT = {
 /**
  * A source has: png, its path; raw, the path of its bytes, or null; alpha, the path of a picture of its alpha, or
  * null; long, whether the bytes may need a replay; key, which is the same for pictures that share a range; image, name,
- * format, range, nan, infinite as lapilli image has them; about, a text instead.
+ * format, range, nan, infinite as lapilli image has them; about, a text instead; unit, of which each texel has a number:
+ * then the picture has more below `height`, about is elements, and more one behind the values.
  */
 export class Viewer {
   constructor(id) {
@@ -69,7 +70,8 @@ export class Viewer {
     const image = await load(await api.picture(source.png, {signal}));
     signal?.throwIfAborted();
     const before = this.source;
-    this.source = {...source, width: image.naturalWidth, height: image.naturalHeight};
+    const {naturalWidth: width, naturalHeight: height} = image;
+    this.source = {...source, width, height: source.unit ? source.height : height};
     this.canvas.width = this.source.width;
     this.canvas.height = this.source.height;
     this.context.drawImage(image, 0, 0);
@@ -115,7 +117,7 @@ export class Viewer {
   // The texels
 
   /** Whether a control asks for something else than the server's picture. */
-  get changed() { return this.range !== null || this.channels !== "RGB"; }
+  get changed() { return this.range !== null || (this.channels !== "RGB" && !this.source?.unit); }
 
   /** Dims all texels but those that `mask` has, and frames these. */
   emphasize(mask) {
@@ -179,7 +181,7 @@ export class Viewer {
         const values = decode(layout, await api.bytes(source.raw, {signal}), source.width * source.height);
         if (values) return {layout, values};
       } catch (error) {
-        if (aborted(error)) throw error;
+        if (aborted(error) || source.unit) throw error;
       }
     }
     const values = new Float32Array(source.width * source.height * 4);
@@ -265,6 +267,7 @@ export class Viewer {
     for (const button of this.letters) {
       const {channel} = button.dataset;
       press(button, this.channels.includes(channel) && channels.includes(channel));
+      button.hidden = Boolean(source?.unit);
       button.disabled = !source || channels.length === 1 || !channels.includes(channel);
     }
     for (const control of [this.low, this.high, this.auto]) control.disabled = !source;
@@ -452,15 +455,15 @@ export class Viewer {
     const {source, layout} = this;
     if (!source) return fill(this.line);
     const extent = `${source.width} × ${source.height}`;
-    const about = source.image
-        ? [handle(source.image), " ", el("b", {}, `${extent} ${plain(source.format, "VK_FORMAT_")}`)]
-        : el("b", {}, `${source.about}, ${extent}`);
+    const about = source.unit ? source.about
+        : source.image        ? [handle(source.image), " ", el("b", {}, `${extent} ${plain(source.format, "VK_FORMAT_")}`)]
+                              : el("b", {}, `${source.about}, ${extent}`);
     const odd = [source.nan && count(source.nan, "NaN"), source.infinite && count(source.infinite, "infinite value")]
                     .filter(Boolean)
                     .join(", ");
     const more = odd || this.note ? el("span", {class: "label"}, [this.note, odd].filter(Boolean).join(", ")) : null;
     // Two lines, so that the picture stays where it is when the pointer comes.
-    const say = (...rest) => fill(this.line, el("div", {}, el("span", {}, about), more), el("div", {}, rest));
+    const say = (...rest) => fill(this.line, el("div", {}, el("span", {}, about), more), el("div", {}, rest, source.more));
     if (!texel || texel.x >= source.width || texel.y >= source.height)
       return say(el("span", {}, "a click pins a texel, the wheel zooms"));
     const [r, g, b] = this.context.getImageData(texel.x, texel.y, 1, 1).data;
@@ -469,7 +472,8 @@ export class Viewer {
     const index = texel.y * source.width + texel.x;
     const values = this.values ? [...layout.channels].map(
                                      (letter) => el("span", {class: "value", data: {channel: letter}},
-                                         `${letter} ${short(this.value(index, letter))}`))
+                                         source.unit ? count(this.value(index, letter), source.unit)
+                                                     : `${letter} ${short(this.value(index, letter))}`))
                                : "";
     const note = !this.values ? "…"
         : layout.ofPicture    ? `${stored(layout, this.values, index)} of the picture`

@@ -371,6 +371,43 @@ def edges_are_drawn_over_the_picture(context: Context) -> None:
 
 
 @case
+def counts_of_fragments_take_the_place_of_the_picture(context: Context) -> None:
+    """They are those of the render pass by lapilli image, in the colors of the legend; the picture and the pin stay where they are."""
+    record(context, [context.app("depth")])
+    draw = lines(context, "draws", "--json", "FILE")[0]
+    where = "[JSON.stringify(document.querySelector('#picture').getBoundingClientRect()), document.querySelector('#picture-canvas').style.transform]"
+    color = "(() => { const canvas = document.querySelector('#picture-canvas'); return [...canvas.getContext('2d').getImageData(%d, %d, 1, 1).data].slice(0, 3).join(', '); })()"
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.open(server.url)
+        browser.wait_until(READY)
+        check_draw(context, browser, draw["position"])
+        before = browser.evaluate(where)
+        check(not any("overdraw/" in one for one in browser.requests), "counts were asked for though nobody wanted them")
+        browser.click("#overdraw")
+        for kind in ("shaded", "rasterized"):
+            [line] = lines(context, "image", "--json", "--quiet", "--raw", "-o", "counts", "--overdraw", draw["pass"], *(["--rasterized"] if kind == "rasterized" else []), "FILE")
+            data = (context.folder / line["file"]).read_bytes()
+            most = line["most"]
+            browser.wait_until(f"{READY} && document.querySelector('#picture').dataset.loaded?.includes('/overdraw/{draw['pass']}/{kind}.png')")
+            if kind == "shaded":
+                check(browser.evaluate(where) == before, "the picture has moved")
+            said = browser.evaluate("document.querySelector('#picture-probe').textContent")
+            check(f"{kind} {float(format(line['fragments'] / line['covered'], '.3g')):g} a texel, most {most['fragments']} at {most['x']},{most['y']}" in said, said)
+            browser.click("#overdraw-most")
+            browser.wait_until(f"{READY} && location.hash.includes('pin={most['x']},{most['y']}')")
+            at = next(i for i in range(line["width"] * line["height"]) if data[4 * i] != most["fragments"])
+            for x, y in ((most["x"], most["y"]), (at % line["width"], at // line["width"])):
+                count = int.from_bytes(data[4 * (y * line["width"] + x):][:4], "little")
+                browser.evaluate(f"location.hash = location.hash.replace(/pin=[0-9,]+/, 'pin={x},{y}')")
+                browser.wait_until(f"{READY} && /x {x} y {y} *{count} fragments?/.test(document.querySelector('#picture-probe').textContent)")
+                step = f"[...document.querySelectorAll('#overdraw-legend i')].findLast((one) => one.dataset.from <= {count}).style.background"
+                check(browser.evaluate(step) == f"rgb({browser.evaluate(color % (x, y))})", f"the legend has not the color of {count}")
+            if kind == "shaded":
+                browser.click("[data-overdraw=rasterized]")
+        browser.check_quiet(server.origin)
+
+
+@case
 def a_trace_without_frames_says_so(context: Context) -> None:
     """What is behind the last frame is no frame: by info, the tree and the page."""
     record(context, [context.app("asks")])
