@@ -17,7 +17,7 @@ from e2e.waiting import wait, words
 CASES = Cases()
 case = CASES.add
 
-COMPARED = ("triangle-offscreen", "enables-geometry", "modern", "dynamic", "headless", "raster", "churn", "redraws")
+COMPARED = ("triangle-offscreen", "enables-geometry", "modern", "dynamic", "headless", "raster", "churn")
 SOME = 4  # draws of each trace, with two texels each
 
 # Calls, loops that end early, and values of many types; what a Python of the same steps computes.
