@@ -251,7 +251,8 @@ const rounded = (one, digits) =>
     Number.isInteger(one) || typeof one !== "number" ? String(one) : short(Number(one.toPrecision(digits)));
 const text = (one, digits = 4) => (one?.values ?? []).map((part) => rounded(part, digits)).join(" ");
 
-function swatch(one) {
+/** A square with the color of values. */
+export function swatch(one) {
   const made = el("i", {class: "swatch"}), {values = []} = one ?? {};
   const byte = (part) => Math.round(255 * Math.min(1, Math.max(0, Number(part) || 0)));
   const [r = 0, g = values.length === 1 ? r : 0, b = values.length === 1 ? r : 0] = values;

@@ -3,6 +3,7 @@
 
 import {aborted, api} from "./api.js";
 import {byId, chip, count, el, fill, later, size} from "./dom.js";
+import {Debug} from "./debug.js";
 import {Edit} from "./edit.js";
 import {forget} from "./facts.js";
 import {Film} from "./film.js";
@@ -26,14 +27,14 @@ const TITLE = {
 };
 // What the page has for each view. All that is left stops to ask.
 const VIEWS = {
-  commands: ["film", "tree", "picture", "state", "edit"],
+  commands: ["film", "tree", "picture", "state", "edit", "debug"],
   objects: ["objects"],
   shaders: ["shaders"],
   report: ["report"]
 };
 // Elements without listeners whose contents are of one trace.
 const OF_TRACE = [
-  "facts", "work", "film-tools", "tree-title", "tree-modes", "tree-message", "picture-pane", "edit-pane",
+  "facts", "work", "film-tools", "tree-title", "tree-modes", "tree-message", "picture-pane", "edit-pane", "debug-pane",
   "objects-title",
   "object-types", "object-message", "object-view", "shader-tools", "shader-message", "shader-view",
   "report-view"
@@ -153,6 +154,7 @@ async function show(now) {
     parts.film.show(subject);
     parts.tree.show(subject, query.show ?? "work");
     parts.edit.show(query);
+    parts.debug.show(subject, query);
     parts.picture.show(subject, query);
     showState(subject);
   } else if (view === "objects")
@@ -220,6 +222,7 @@ async function open(found) {
       film: new Film(capture, found),
       tree: new Tree(capture, found),
       edit,
+      debug: new Debug(),
       picture: new Picture(capture, edit),
       state: parts.state ?? new State(capture),
       objects: new Objects(capture),

@@ -194,7 +194,7 @@ export class Shaders {
 }
 
 /** A line of code with its words in colors. */
-function colored(line) {
+export function colored(line) {
   const parts = [];
   let end = 0;
   for (const match of line.slice(0, 2000).matchAll(WORDS)) {

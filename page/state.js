@@ -3,6 +3,7 @@
 
 import {aborted, api} from "./api.js";
 import {compareContents} from "./contents.js";
+import {STAGES} from "./debug.js";
 import {
   byId,
   chip,
@@ -370,7 +371,10 @@ function pipelineRows(state, bound, info, shaders, row) {
     rows.push(row(stage, stageName(stage), `${hash} ${entry}`, () => [
       shaderLink(hash), ` ${entry}`, names[0] ? dim(` ${names[0]}`) : null,
       kind === "spirv" ? chip("edit", null, () => go({query: {...NO_EDIT, edit: hash}}), {class: "chip edit-here", data: {edit: hash}})
-                       : null
+                       : null,
+      kind === "spirv" && STAGES.includes(stageName(stage)) ? chip("values", null, () => go({query: {...NO_EDIT, values: stageName(stage)}}),
+                                              {class: "chip edit-here", data: {values: stageName(stage)}})
+                                        : null
     ]));
   for (const one of state.shaders ?? []) rows.push(row(one.stage, stageName(one.stage), String(one.shader)));
   if (!info) return rows;

@@ -333,7 +333,9 @@ const struct lap_route lap_routes[] = {
      .use = "Why a pixel has its color: at=3.1.1.42 is the draw that painted it (see 'pixel'), texel=400,300. Or "
             "vertex=7 for the vertex shader, or invocation=64,0,0 for a compute shader. 'results' are the instructions of "
             "the code, as 'shader' with the hash has it; 'steps' are [index of a result, values] in the order of "
-            "execution; 'outputs' are what the shader wrote in the end. A fragment without 'returned' was discarded.",
+            "execution; 'outputs' are what the shader wrote in the end. A fragment that has not 'returned' was discarded. The "
+            "answer for a long shader or one with loops is long: name=normal has only the values that a variable with this "
+            "name gets or gives, name=%46 those of an id.",
      .kind = LAP_ROUTE_PLAYS,
      .type = LAP_TYPE_LINES,
      .words = {"debug", "--json", "--quiet"},
@@ -347,6 +349,8 @@ const struct lap_route lap_routes[] = {
                      .about = "with vertex: an InstanceIndex; without it the first one"},
                     {.name = "invocation", .form = LAP_FORM_VALUES, .option = "--invocation",
                      .about = "of the compute shader: a GlobalInvocationId, like 64,0,0"},
+                    {.name = "name", .form = LAP_FORM_TEXT, .option = "--name",
+                     .about = "only values with this name: of an id like %46, or what a variable gets and gives"},
                     REPLACE}},
     {.name = "profile",
      .pattern = "profile",

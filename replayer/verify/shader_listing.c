@@ -305,7 +305,8 @@ static bool is_variable_named(const struct shader_values *v, uint32_t pointer, c
     return strcmp(name_of(v, chain && chain[0] >> 16 > 3 ? chain[3] : pointer), name) == 0;
 }
 
-static bool is_named(const struct shader_values *v, const struct instrument_result *result, const char *name)
+bool replay_shader_value_is_named(const struct shader_values *v, const struct instrument_result *result,
+                                  const char *name)
 {
     const size_t count = v->of.bytes / sizeof(uint32_t);
     const uint32_t *load = instruction_of(v, result->id, OP_LOAD);
@@ -322,6 +323,11 @@ static bool is_named(const struct shader_values *v, const struct instrument_resu
             return true;
     }
     return false;
+}
+
+enum lap_status replay_shader_value_is_missing(const char *name)
+{
+    return lap_fail(LAP_ERROR_ARGUMENT, "no value of this shader has the name %s", name);
 }
 
 static void print_row(const struct listing *l, uint32_t number, uint32_t round, const struct instrument_result *result,
@@ -345,7 +351,7 @@ static enum lap_status print_table(const struct listing *l)
     bool any = false;
 
     for (uint32_t i = 0; named && rounds && i < code->result_count; i++)
-        any |= named[i] = is_named(l->values, &code->results[i], name);
+        any |= named[i] = replay_shader_value_is_named(l->values, &code->results[i], name);
     if (any)
         printf("%-8s  round  %-8s  value\n", l->values->wish.stage == VK_SHADER_STAGE_FRAGMENT_BIT ? "fragment" : "run",
                "id");
@@ -360,7 +366,7 @@ static enum lap_status print_table(const struct listing *l)
     free(named);
     return !named || !rounds ? lap_no_memory("values of a shader")
            : any             ? LAP_OK
-                             : lap_fail(LAP_ERROR_ARGUMENT, "no value of this shader has the name %s", name);
+                             : replay_shader_value_is_missing(name);
 }
 
 enum lap_status replay_print_shader_listing(const struct replay *r, const uint32_t *results)

@@ -14,10 +14,13 @@
 #include "replayer/verify/read_image.h"
 #include "replayer/verify/shader_listing.h"
 
+#define NO_NUMBER UINT32_MAX /* of outputs, and of results that are not wanted */
+
 struct print {
     const struct shader_values *values;
     const uint32_t *words; /* the region */
-    uint32_t *numbers;     /* of results, in the head's list; outputs have none */
+    const char *name;      /* NULL, or that of the results that are wanted */
+    uint32_t *numbers;     /* of results, in the head's list, or NO_NUMBER */
 };
 
 static const char *stage_name(VkShaderStageFlagBits stage)
@@ -91,16 +94,34 @@ static void add_type(cJSON *object, const struct instrument_result *result)
     (void)cJSON_AddNumberToObject(object, "components", result->count);
 }
 
+/* Gives wanted results their numbers. LAP_ERROR_ARGUMENT: none has the name. */
+static enum lap_status number_results(struct print *p)
+{
+    const struct instrument_code *code = &p->values->code;
+    uint32_t count = 0;
+
+    p->numbers = calloc((size_t)code->result_count + 1, sizeof *p->numbers);
+    for (uint32_t i = 0; p->numbers && i < code->result_count; i++) {
+        const bool wanted = !code->results[i].is_output &&
+                            (!p->name || replay_shader_value_is_named(p->values, &code->results[i], p->name));
+        p->numbers[i] = wanted ? count++ : NO_NUMBER;
+    }
+    return !p->numbers         ? lap_no_memory("values of a shader")
+           : p->name && !count ? replay_shader_value_is_missing(p->name)
+                               : LAP_OK;
+}
+
 static void add_results(const struct print *p, cJSON *head)
 {
     cJSON *results = cJSON_AddArrayToObject(head, "results"), *outputs = cJSON_AddArrayToObject(head, "outputs");
-    uint32_t count = 0;
 
     for (uint32_t i = 0; i < p->values->code.result_count; i++) {
         const struct instrument_result *result = &p->values->code.results[i];
-        cJSON *object = cJSON_CreateObject();
+        cJSON *object;
+        if (!result->is_output && p->numbers[i] == NO_NUMBER)
+            continue;
+        object = cJSON_CreateObject();
         if (!result->is_output) {
-            p->numbers[i] = count++;
             (void)cJSON_AddNumberToObject(object, "instruction", result->instruction);
             add_type(object, result);
             (void)cJSON_AddItemToArray(results, object);
@@ -180,13 +201,16 @@ static void add_log(const struct print *p, cJSON *object, const uint32_t *invoca
 
     shader_log_begin(&log, p->values, invocation);
     while ((result = shader_log_next(&log, &words))) {
+        const uint32_t number = p->numbers[result - p->values->code.results];
         cJSON *step;
         if (result->is_output) {
             (void)cJSON_AddItemToArray(outputs, result_json(result, words));
             continue;
         }
+        if (number == NO_NUMBER)
+            continue;
         step = cJSON_CreateArray();
-        (void)cJSON_AddItemToArray(step, cJSON_CreateNumber(p->numbers[result - p->values->code.results]));
+        (void)cJSON_AddItemToArray(step, cJSON_CreateNumber(number));
         (void)cJSON_AddItemToArray(step, result_json(result, words));
         (void)cJSON_AddItemToArray(steps, step);
     }
@@ -207,11 +231,11 @@ static cJSON *invocation_json(const struct print *p, uint32_t number)
 
 static enum lap_status print_json(const struct replay *r, const struct shader_values *values, const uint32_t *results)
 {
-    struct print p = {.values = values,
-                      .words = results,
-                      .numbers = calloc((size_t)values->code.result_count + 1, sizeof *p.numbers)};
-    enum lap_status status = p.numbers ? replay_json_line(head_json(r, &p)) : lap_no_memory("values of a shader");
+    struct print p = {.values = values, .words = results, .name = r->options.debug.name};
+    enum lap_status status = number_results(&p);
 
+    if (status == LAP_OK)
+        status = replay_json_line(head_json(r, &p));
     for (uint32_t i = 0; i < shader_values_kept(values, results) && status == LAP_OK; i++)
         status = replay_json_line(invocation_json(&p, i));
     free(p.numbers);

@@ -178,6 +178,9 @@ def loops_and_calls(context: Context) -> None:
     table = context.run([context.program("lapilli"), "debug", "--quiet", "out.lapilli", "--at", dispatch, "--invocation", "3,0,0", "--name", "value", *replaced]).out.splitlines()
     ids = {line.split()[2] for line in table[2:]}
     check(any([int(line.split()[3]) for line in table[2:] if line.split()[2] == one_id] == rounds for one_id in ids), f"{rounds}: {table}")
+    some, (named,) = debug(context, "out.lapilli", dispatch, "--invocation", "3,0,0", "--name", "value", *replaced)
+    wanted = {f"%{result['id']}" for result in some["results"]}
+    check(wanted == ids and len(named["steps"]) == len(table) - 2 and named["outputs"] == one["outputs"], f"{some}: {table}")
     # A part of the text: values of later rounds stand below the first one.
     text = context.run([context.program("lapilli"), "debug", "--quiet", "out.lapilli", "--at", dispatch, "--invocation", "3,0,0", *replaced]).out
     check("[16]" in text and "more rounds" in text and text.count("OpFunctionEnd") == 3 and "OpTypeVoid" not in text, text)

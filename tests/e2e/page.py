@@ -338,6 +338,94 @@ def a_shader_is_changed_beside_its_picture(context: Context) -> None:
         browser.check_quiet(server.origin)
 
 
+def check_values(context: Context, browser: Browser, server: Server, at: str, wish: tuple[str, ...], query: str) -> None:
+    """All values that the page has beside the code are those of lapilli debug, of the last round."""
+    browser.wait_until(f"{READY} && document.querySelector('#debug-pane').dataset.loaded == '{server.captures()[0]}/debug/{at}?{query}'")
+    head, *runs = lines(context, "debug", "--json", "--quiet", "--at", at, *wish, "FILE")
+    code = json.loads(verb(context, ["shaders", "--json", "FILE", head["debug"]["shader"]], "out.lapilli").stdout)["spirv"].splitlines()
+    begins = [number for number, line in enumerate(code, 1) if re.match(r"\s*(%\w+ = )?Op[A-Z]", line)]
+    rounds: dict[int, list[list]] = {}
+    for index, values in runs[0]["invocation"]["steps"]:
+        rounds.setdefault(begins[head["debug"]["results"][index]["instruction"]], []).append(values)
+    check(bool(rounds), f"{head}")
+    shown = {}
+    for top in range(0, 18 * len(code), 180):
+        browser.evaluate(f"document.querySelector('#debug-code').scrollTop = {top}")
+        shown |= dict(browser.evaluate("""new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go))).then(() => [...document.querySelectorAll('#debug-code .line')].map((line) =>
+            [line.dataset.n, [line.querySelector('.text').title, line.querySelector('.value')?.textContent ?? '', line.querySelector('.computed').title]]))"""))
+    for number, line in enumerate(code, 1):
+        said, value, title = shown[str(number)]
+        all_ = rounds.get(number, [])
+        check(said == line.strip() and bool(value) == bool(all_), f"{number} {line}: {said}, {value}")
+        told = [part.rpartition("] ")[2].split() for part in title.splitlines()[1:]]
+        check(told == [[exact(one) for one in values] for values in all_], f"{number} {line}: {title}, not {all_}")
+        if all_:
+            check(all(a == exact(b) or abs(float(a) - float(b)) <= 1e-5 * abs(float(b)) for a, b in zip(value.split(), all_[-1], strict=True)), f"{number} {line}: {value}, not {all_[-1]}")
+    outputs = browser.evaluate("[...document.querySelectorAll('#debug-outputs dd')].map((row) => row.title)")
+    check(outputs == [" ".join(map(exact, values)) for values in runs[0]["invocation"]["outputs"]], f"{outputs}")
+
+
+def exact(value: object) -> str:
+    """As JavaScript writes what JSON has."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else re.sub(r"e([-+])0", r"e\1", repr(value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@case
+def values_stand_beside_the_code_of_a_shader(context: Context) -> None:
+    """Of the pinned texel, and of the next draw's; of a vertex. Nothing is asked before one asks, and a link shows the same."""
+    record(context, [context.app("modern")])
+    draws = [line["position"] for line in lines(context, "draws", "--json", "--at", "1", "FILE") if line["pass"]]
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.open(server.url)
+        check_draw(context, browser, draws[0])
+        browser.click("#picture-canvas")
+        browser.wait_until(f"{READY} && location.hash.includes('pin=')")
+        pin = browser.evaluate("new URLSearchParams(location.hash.split('?')[1]).get('pin')")
+        check(not [url for url in browser.requests if "/debug/" in url], "values are asked for before one wants them")
+        browser.click("#state [data-values=fragment]")
+        draw = next(at for at in draws if lines(context, "debug", "--json", "--quiet", "--at", at, "--texel", pin, "FILE")[1:])
+        while draw not in browser.evaluate("location.hash"):
+            browser.key("n")
+            browser.wait_until(READY)
+        check_values(context, browser, server, draw, ("--texel", pin), f"texel={pin}")
+        swatch = browser.evaluate("getComputedStyle(document.querySelector('#debug-outputs [data-output=\"0\"] .swatch')).backgroundColor")
+        texel = next(line["after"]["values"] for line in lines(context, "pixel", "--json", "--at", "1", "--target", browser.evaluate("new URLSearchParams(location.hash.split('?')[1]).get('of')"), "--all", "FILE", pin)
+                     if line.get("position") == draw)
+        check([int(part) for part in re.findall(r"\d+", swatch)[:3]] == [round(255 * part) for part in texel[:3]], f"{swatch}, not {texel}")
+        link = browser.evaluate("location.href")
+        browser.open("about:blank")
+        browser.open(link)
+        check_values(context, browser, server, draw, ("--texel", pin), f"texel={pin}")
+        browser.click("#debug-pane [data-text=glsl]")
+        browser.wait_until(f"{READY} && document.querySelector('#debug-code').textContent.includes('void main()') && document.querySelector('#debug-says').textContent.includes('SPIR-V')")
+        browser.click("#debug-says .chip")
+        browser.click("#debug-pane [data-stage=vertex]")
+        browser.evaluate("(() => { const input = document.querySelector('#debug-vertex'); input.value = 1; input.dispatchEvent(new Event('change')); })()")
+        check_values(context, browser, server, draw, ("--vertex", "1"), "vertex=1")
+        browser.evaluate("(() => { const input = document.querySelector('#debug-vertex'); input.value = 999; input.dispatchEvent(new Event('change')); })()")
+        browser.wait_until(f"{READY} && document.querySelector('#debug-says').textContent.includes('no vertex 999')")
+        browser.click("#debug-close")
+        browser.wait_until(f"{READY} && document.querySelector('#debug-pane').hidden && !document.querySelector('#state-pane').hidden && !location.hash.includes('values')")
+        browser.check_quiet(server.origin)
+
+
+@case
+def rounds_of_a_loop_are_shown_one_by_one(context: Context) -> None:
+    record(context, [context.app("descriptors")])
+    at = lines(context, "draws", "--json", "FILE")[0]["position"]
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.open(f"{server.url}#/{server.captures()[0].split('/')[-1]}/commands/{at}?values=compute&invocation=0,0,0")
+        check_values(context, browser, server, at, ("--invocation", "0,0,0"), "invocation=0,0,0")
+        browser.evaluate("document.querySelector('#debug-code').scrollTop = 18 * 260")
+        browser.wait_until("document.querySelectorAll('#debug-code .step').length > 0")
+        browser.evaluate("(() => { const input = document.querySelector('#debug-code .step'); input.value = 2; input.dispatchEvent(new Event('change')); })()")
+        loop = browser.evaluate("[...document.querySelectorAll('#debug-code .line')].filter((line) => line.querySelector('.step')?.max >= 7).map((line) => [line.querySelector('.step').value, line.querySelector('.value').textContent])")
+        check(len(loop) > 3 and {number for number, _ in loop} == {"2"} and {value for _, value in loop} == {"14", "15", "true"}, f"{loop}")
+        browser.check_quiet(server.origin)
+
+
 @case
 def edges_are_drawn_over_the_picture(context: Context) -> None:
     """They are where a draw changes a picture of lines, and the picture below stays."""
