@@ -45,7 +45,7 @@ FULL = {
     "validate/(teardown-one-by-one-devices|memory-many|threads)$|replay/teardown-one-by-one-devices$|incoherent/replay/suballoc-only$": "of the same programs others do the same less often",
     "order/.*-(above|below)$": "all-layers-at-once has them above and below",
     "pixel/(as-single-pictures|computed)/(?!modern$)": "one more program",
-    "debug/drawn/(?!triangle-offscreen$)": "one more program",
+    "debug/(drawn/(?!triangle-offscreen$)|what-has-no|fragments-are)": "one more program; ten seconds each, and debug/loops plays the same way",
     "page/shows/(?!modern$)": "one more program",
     "report/(counts|layouts)-are-those": "a second each; others have findings of the same rules",
     "page/of-a-farm-": "a browser for a page without script",
