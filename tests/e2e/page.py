@@ -461,7 +461,7 @@ def edges_are_drawn_over_the_picture(context: Context) -> None:
 @case
 def counts_of_fragments_take_the_place_of_the_picture(context: Context) -> None:
     """They are those of the render pass by lapilli image, in the colors of the legend; the picture and the pin stay where they are."""
-    record(context, [context.app("depth")])
+    record(context, [context.app("triangle"), "--offscreen"])
     draw = lines(context, "draws", "--json", "FILE")[0]
     where = "[JSON.stringify(document.querySelector('#picture').getBoundingClientRect()), document.querySelector('#picture-canvas').style.transform]"
     color = "(() => { const canvas = document.querySelector('#picture-canvas'); return [...canvas.getContext('2d').getImageData(%d, %d, 1, 1).data].slice(0, 3).join(', '); })()"
