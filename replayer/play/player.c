@@ -168,6 +168,12 @@ static enum lap_status open_loader(struct replay *r)
     return LAP_OK;
 }
 
+/* A replay that waits for questions. */
+static bool will_debug(const struct replay_options *options)
+{
+    return options->wait && options->pictures.folder;
+}
+
 static enum lap_status edit(struct replay *r, const struct lap_reader_options *options)
 {
     struct edit_work work = {.wanted = &r->options.experiments,
@@ -184,7 +190,7 @@ static enum lap_status edit(struct replay *r, const struct lap_reader_options *o
                              .counts = r->options.overdraw.counts,
                              .debugged = &r->options.debug.wish,
                              .values = r->options.debug.values,
-                             .will_debug = r->options.wait != 0,
+                             .will_debug = will_debug(&r->options),
                              .reader = r->reader};
     enum lap_status status;
 
@@ -204,7 +210,7 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     bool is_program, edits = edit_experiments_are_wanted(&options->experiments) || options->pictures.after.count ||
                              options->pictures.each.at.count || options->texel.wanted ||
                              options->profile.wish.first_frame || options->debug.wish.at.count ||
-                             options->overdraw.wish.at.count || options->wait;
+                             options->overdraw.wish.at.count;
     enum lap_status status;
 
     memset(r, 0, sizeof *r);
@@ -216,6 +222,7 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
         (struct lap_dec_source){.blob = source_blob, .handle = source_handle, .struct_id = source_struct_id, .user = r};
     replay_tables_attach(r);
     is_program = replay_is_program(options->file);
+    edits |= will_debug(options) && !is_program;
     if (options->resources && !is_program)
         return lap_fail(LAP_ERROR_ARGUMENT, "--resources is for replay programs, and %s is none", options->file);
     status = is_program ? replay_program_open(r, options->file, options->resources, &r->program, &r->reader)
