@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "gen_ids.h"
+#include "inspector/state/attachments.h"
 #include "inspector/twin/rewrite.h"
+#include "vulkan/pass.h"
 
 /* ---- features ---- */
 
@@ -87,6 +89,22 @@ static enum lap_status list_rebinds(const struct bound_visit *visit, const struc
     return LAP_OK;
 }
 
+/* Between rendering that suspends and rendering that resumes it there may be no other command, and the results are
+ * filled with zeros when the command buffer begins. */
+static enum lap_status resumes(const struct bound_visit *visit, struct lap_arena *arena, bool *out)
+{
+    struct attachment *attachments;
+    const struct lap_args *begin = NULL;
+    const VkRenderingInfo *info;
+    uint32_t command = GEN_COMMAND_NONE;
+    size_t count;
+    enum lap_status status = attachments_of(visit->bound, arena, &attachments, &count, &begin, &command);
+
+    info = status == LAP_OK && begin ? lap_pass_rendering_info(command, begin->bytes) : NULL;
+    *out = info && info->flags & VK_RENDERING_RESUMING_BIT;
+    return status;
+}
+
 enum lap_status probe_plan_command(const struct bound_visit *visit, struct lap_arena *arena, struct probe *probe,
                                    struct probe_use *use, const char **out_why)
 {
@@ -106,6 +124,14 @@ enum lap_status probe_plan_command(const struct bound_visit *visit, struct lap_a
         *out_why = "nothing creates the layout of its pipeline";
     else if (visit->work == POSITION_DRAW && bound->feedback_command != BOUND_NO_COMMAND)
         *out_why = "transform feedback is on, where no other pipeline can be bound";
+    if (!*out_why && visit->work == POSITION_DRAW) {
+        bool resumed;
+        enum lap_status status = resumes(visit, arena, &resumed);
+        if (status != LAP_OK)
+            return status;
+        if (resumed)
+            *out_why = "its rendering resumes that of another command buffer, and no command may stand between them";
+    }
     if (*out_why)
         return LAP_OK;
     probe->pipeline = point->pipeline;

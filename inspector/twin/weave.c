@@ -40,6 +40,7 @@ struct primary {
     uint32_t batch, buffer;
     const struct recording *recording; /* NULL: not found */
     bool in_place;
+    bool suspends; /* rendering that another command buffer of the submit resumes */
     uint64_t twin;
 };
 
@@ -79,6 +80,7 @@ struct weave {
     struct position_blocks inner[POSITION_MOST_NUMBERS]; /* [depth] */
     struct position now;
     size_t next, end; /* of the stops */
+    bool suspends;    /* its last rendering does */
     /* The render pass that is open in it, if it is split. */
     const struct weave_stop *pass; /* one of its stops; NULL: none is open */
     uint32_t pass_command;
@@ -587,6 +589,7 @@ static enum lap_status begin_rendering(struct weave *w, uint32_t command, void *
     enum lap_status status;
 
     info->flags = flags;
+    w->suspends = flags & VK_RENDERING_SUSPENDING_BIT;
     if (!w->pass)
         return put(w, command, args);
 #ifdef VK_EXT_custom_resolve
@@ -898,6 +901,7 @@ static enum lap_status put_twin(struct weave *w, struct primary *primary)
     w->now = primary->position;
     w->next = primary->first;
     w->end = primary->end;
+    w->suspends = false;
     twins_begin(&w->twins);
     status = add_block(w, primary->recording, 0);
     forget_pass(w);
@@ -906,6 +910,7 @@ static enum lap_status put_twin(struct weave *w, struct primary *primary)
                           position_text(&w->plan->stops[w->next].position, text));
     if (status != LAP_OK)
         return status;
+    primary->suspends = w->suspends;
     primary->in_place = w->plan->in_place && primary->recording->submits == 1 && !primary->recording->is_new;
     return primary->in_place ? twins_replace(&w->twins, primary->recording)
                              : twins_put(&w->twins, primary->recording, &primary->twin);
@@ -926,7 +931,8 @@ static enum lap_status put_submits(struct weave *w)
                                                    .buffer = w->primaries[end].buffer,
                                                    .number = w->primaries[end].twin};
         if (count)
-            status = twins_submit(&w->twins, uses, count, w->plan->ends && end == w->primary_count);
+            status = twins_submit(&w->twins, uses, count,
+                                  w->plan->ends && end == w->primary_count && !w->primaries[end - 1].suspends);
     }
     free(uses);
     return status;

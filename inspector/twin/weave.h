@@ -71,8 +71,9 @@ struct weave_plan {
     size_t use_count;
     uint64_t probe_range; /* the most bytes that a probe sees of the buffer; they fit in behind each use's place */
     uint64_t bytes;       /* of the buffer; 0: there are no copies or probes */
-    bool ends;     /* the trace ends with the submit of the last stop, and nothing behind its command buffer runs */
-    bool in_place; /* command buffers that run once are recorded differently themselves, instead of a twin */
+    bool ends; /* the trace ends with the submit of the last stop, and nothing behind its command buffer runs, but what
+                  resumes its rendering */
+    bool in_place;       /* command buffers that run once are recorded differently themselves, instead of a twin */
     uint64_t last_frame; /* the replay ends there; 0: with the trace */
     /* Pools of queries, which nothing destroys. Command buffers reset their own queries: for queues with graphics or
      * compute. */

@@ -167,6 +167,16 @@ def loops_and_calls(context: Context) -> None:
     dispatch = next(line.split("\t")[0] for line in context.run([context.program("lapilli"), "draws", "--no-header", "out.lapilli"]).out.splitlines())
     shader = debug(context, "out.lapilli", dispatch, "--invocation", "3,0,0")
     check(arithmetic(context, "out.lapilli", shader[0], shader[1][0]) > 0, f"{shader}")
+    # What is stored is in the buffer behind the submit.
+    _, (named,) = debug(context, "out.lapilli", dispatch, "--invocation", "3,0,0", "--name", "i")
+    bound = json.loads(context.run([context.program("lapilli"), "state", "--json", "--at", dispatch, "out.lapilli"]).out)["bound"]["compute"]
+    result = bound["sets"][0]["bindings"][2]["elements"][0]
+    frame, number = map(int, dispatch.split(".")[:2])
+    submit = [line for line in context.print_lines("out.lapilli") if line["name"] == "vkQueueSubmit" and line["frame"] == frame][number - 1]
+    context.folder.joinpath("list").write_text(f"buffer {result['object'].split(':')[1]} {result['offset'] + 4 * named['steps'][-1][1][0]} 4\n")
+    context.run([context.program("lapilli-replay"), "--quiet", "--present", "off", "--stop-at", str(submit["ticket"]), "--read", "list", "--read-to", "word", "out.lapilli"])
+    stored, = struct.unpack("<I", (context.folder / "word").read_bytes()[-4:])
+    check(shader[1][0]["steps"][-1][1] == [stored] and stored > 0, f"{stored}: {shader[1][0]['steps'][-1]}")
     replaced = ("--replace-shader", f"{shader[0]['shader']}=code.comp")
     head, (one,) = debug(context, "out.lapilli", dispatch, "--invocation", "3,0,0", *replaced)
     check(one["returned"] and not one["cut"] and one["global"] == [3, 0, 0], f"{one}")
@@ -247,7 +257,7 @@ def fragments_are_counted(context: Context) -> None:
 @case
 def what_has_no_values_is_refused(context: Context) -> None:
     for name, arguments, sentence in (("shader_objects", (), "shader objects"), ("descbuf", (), "from buffers"), ("dynamic", ("--libraries",), "libraries"),
-                                      ("feedback", (), "transform feedback"), ("raypipe", (), "no compute shader")):
+                                      ("feedback", (), "transform feedback"), ("suspended", (), "resumes that of another"), ("raypipe", (), "no compute shader")):
         done = context.run([context.program("lapilli"), "capture", "-o", f"{name}.lapilli", "--", context.app(name), *arguments], expect=None)
         if done.status == 77:
             continue
@@ -256,6 +266,10 @@ def what_has_no_values_is_refused(context: Context) -> None:
             position, command = line.split("\t")[:2]
             wish = ("--texel", "1,1") if command.startswith("vkCmdDraw") else ("--invocation", "0,0,0")
             said.append(context.run([context.program("lapilli"), "debug", "--quiet", f"{name}.lapilli", "--at", position, *wish], expect=None))
+        if name == "suspended":  # where rendering goes on in another command buffer of the submit, that runs, too
+            suspends = draws_of(context, "suspended.lapilli")[0]["position"]
+            done = context.run([context.program("lapilli"), "debug", "--validate", "suspended.lapilli", "--at", suspends, "--texel", "3,3"], expect=None)
+            check(done.status == 5 or "validate: 0 errors, 0 warnings" in done.out, done.text)
         check(any(sentence in one.err and one.status == (2 if name == "raypipe" else 5) for one in said), f"{name}: {[one.text for one in said]}")
     context.run([context.app("triangle"), "--offscreen"], context.layer_env())
     draw = draws_of(context, "out.lapilli")[0]["position"]
