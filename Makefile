@@ -128,7 +128,7 @@ READER := $(call object,$(wildcard base/slab.c base/file/output.c base/process/s
 COMMON := $(BASE) $(GEN_COMMON:%=$(BUILD)/obj/gen/%.o)
 LAYER := $(call object,$(filter-out $(ABSENT),$(wildcard layer/*/*.c))) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_layer gen_layer_tables gen_in_flight)
 # What a trace says as a whole: for all that reads traces.
-INSPECTOR := $(call object,$(wildcard inspector/analysis/*.c inspector/edit/*.c inspector/fragments/*.c inspector/memory/*.c inspector/position/*.c inspector/program/*.c inspector/report/*.c inspector/spirv/*.c inspector/state/*.c inspector/twin/*.c vm/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_needs gen_effects gen_recode)
+INSPECTOR := $(call object,$(wildcard inspector/analysis/*.c inspector/edit/*.c inspector/fragments/*.c inspector/memory/*.c inspector/mesh/*.c inspector/position/*.c inspector/program/*.c inspector/question/*.c inspector/report/*.c inspector/spirv/*.c inspector/state/*.c inspector/twin/*.c vm/*.c)) $(patsubst %,$(BUILD)/obj/gen/%.o,gen_needs gen_effects gen_recode)
 # For programs that answer questions about traces, by other programs.
 SERVER := $(call object,$(wildcard server/*.c)) $(BUILD)/obj/gen/gen_page.o
 # For what cuts them, and encodes anew what it cuts.

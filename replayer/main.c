@@ -37,6 +37,7 @@
 #include "replayer/sync/watchdog.h"
 #include "replayer/verify/contents.h"
 #include "replayer/verify/ignore_list.h"
+#include "replayer/verify/mesh.h"
 #include "replayer/verify/overdraw.h"
 #include "replayer/verify/pictures.h"
 #include "replayer/verify/profile.h"
@@ -127,7 +128,7 @@ static int report_checks(const struct replay *r, const struct lap_log *log, bool
 static bool has_results(const struct replay_options *options)
 {
     return options->pictures.folder || options->texel.wanted || options->profile.wish.first_frame ||
-           options->debug.wish.at.count;
+           options->debug.wish.at.count || options->mesh.wish.at.count;
 }
 
 /* With --after the pictures are wanted that the changed code makes. */
@@ -136,11 +137,12 @@ static bool prints_values(const struct replay_options *options)
     return options->debug.wish.at.count && !options->pictures.after.count;
 }
 
-/* --pictures, --overdraw, --pixel, --profile, --debug. */
+/* --pictures, --overdraw, --pixel, --profile, --debug, --mesh. */
 static int write_results(struct replay *r, const struct lap_log *log)
 {
     switch (r->options.texel.wanted               ? replay_print_texel_history(r)
             : r->options.overdraw.wish.at.count   ? replay_write_overdraw(r)
+            : r->options.mesh.wish.at.count       ? replay_print_mesh(r)
             : prints_values(&r->options)          ? replay_print_shader_values(r)
             : r->options.profile.wish.first_frame ? replay_print_profile(r)
                                                   : replay_write_pictures(r)) {
@@ -500,6 +502,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     struct stamps stamps = {.count = 0};
     struct shader_values values = {.buffer = 0};
     struct overdraw counts = {.pass_count = 0};
+    struct mesh_values vertices = {.buffer = 0};
     struct replay_request request = {.text = NULL};
     struct replay replay = {.log = log};
     struct ready ready;
@@ -533,6 +536,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     options->profile.stamps = &stamps;
     options->debug.values = &values;
     options->overdraw.counts = &counts;
+    options->mesh.values = &vertices;
     if (options->pictures.list_file && (status = replay_pictures_read_list(&options->pictures)) != LAP_OK) {
         picture_list_finish(&pictures);
         return say(log, status == LAP_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED);
@@ -556,7 +560,9 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     if (status == LAP_OK && options->sandboxed && options->sandboxed->lack[0])
         lap_log(log, LAP_LOG_WARNING, "the sandbox is %s: %s", lap_sandbox_state_name(options->sandboxed->state),
                 options->sandboxed->lack);
-    if (status == LAP_OK)
+    if (status == LAP_OK && replay_has_nothing_to_play(&replay))
+        code = write_results(&replay, log);
+    else if (status == LAP_OK)
         code = options->wait ? wait_and_play(&replay, options, &request, log, outcome) : play(&replay, log, outcome);
     else
         code = say_in_file(log, options,
@@ -589,6 +595,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     stamps_finish(&stamps);
     shader_values_finish(&values);
     overdraw_finish(&counts);
+    mesh_values_finish(&vertices);
     replay_request_finish(&request);
     return code;
 }

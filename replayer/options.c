@@ -484,6 +484,20 @@ static const struct row rows[] = {
      .asked = true, MEMBER(debug.name)},
     {"--all-fragments", NULL, "with --debug: all invocations that there are, not the last one that came to its end",
      .take = store_flag, .asked = true, MEMBER(debug.all)},
+    {"--mesh", "POSITION", "print the vertices of this draw, and what its vertex shader writes for them (lapilli mesh)",
+     .take = replay_take_mesh, .asked = true},
+    {"--mesh-side", "SIDE", "with --mesh: only in, the attributes, or out, what the vertex shader writes",
+     .take = replay_take_mesh_word, .asked = true},
+    {"--mesh-draw", "N", "with --mesh: which draw of the command, from 0", .take = replay_take_mesh_number,
+     .asked = true},
+    {"--mesh-instance", "N", "with --mesh: of this InstanceIndex; default: the first one of the draw",
+     .take = replay_take_mesh_number, .asked = true},
+    {"--mesh-rows", "A-B", "with --mesh: only these rows, from 0", .take = replay_take_mesh_rows, .asked = true},
+    {"--mesh-as", "KIND", "with --mesh: as text (default), csv or obj", .take = replay_take_mesh_word},
+    {"--mesh-clip", NULL, "with --mesh-as=obj: clip coordinates, not divided by w", .take = store_flag,
+     MEMBER(mesh.clips)},
+    {"--mesh-position", "NAME", "with --mesh-as=obj: the values of this attribute, by its name or location",
+     .take = store_text, MEMBER(mesh.position)},
     {"--wait", "FRAME", "play what is in front of this frame, then wait until stdin says how to go on (docs/cli.md)",
      .take = store_frame, MEMBER(wait)},
     {"--list-objects", NULL, "print the objects that live where the replay ends", .take = store_flag,
@@ -681,6 +695,7 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
 
     *out = (struct replay_options){.present = REPLAY_PRESENT_AUTO,
                                    .screenshot_dir = ".",
+                                   .mesh.last = UINT32_MAX,
                                    .measure_fd = -1,
                                    .hashes_fd = -1,
                                    .report_fd = -1,
@@ -714,9 +729,9 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
     if (out->preload)
         out->ahead_bytes = preload_bytes();
     if (out->json && *out_action == REPLAY_ACTION_PLAY && !out->validate && !out->pictures.folder &&
-        !out->texel.wanted && !out->debug.wish.at.count)
+        !out->texel.wanted && !out->debug.wish.at.count && !out->mesh.wish.at.count)
         return lap_fail(LAP_ERROR_ARGUMENT,
-                        "--json is for --check, --list-gpus, --validate, --pictures, --pixel and --debug");
+                        "--json is for --check, --list-gpus, --validate, --pictures, --pixel, --debug and --mesh");
     if (out->progress_fd && *out_action == REPLAY_ACTION_CHECK)
         return lap_fail(LAP_ERROR_ARGUMENT, "--progress is for a replay");
     if (out->has_tolerance && !out->verify)
@@ -733,12 +748,13 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
         return lap_fail(LAP_ERROR_ARGUMENT, "--stop-at, --read and --read-to belong together");
     if (out->stop_at && (out->blackhole || out->listen || *out_action == REPLAY_ACTION_CHECK))
         return lap_fail(LAP_ERROR_ARGUMENT, "--stop-at is for a replay of a file");
-    if ((out->pictures.folder || out->texel.wanted || out->profile.wish.first_frame || out->debug.wish.at.count) &&
+    if ((out->pictures.folder || out->texel.wanted || out->profile.wish.first_frame || out->debug.wish.at.count ||
+         out->mesh.wish.at.count) &&
         out->present == REPLAY_PRESENT_AUTO)
         out->present = REPLAY_PRESENT_HEADLESS;
     if (check_pictures(out, *out_action) != LAP_OK || replay_check_texel(out, *out_action) != LAP_OK ||
         replay_check_profile(out, *out_action) != LAP_OK || replay_check_debug(out, *out_action) != LAP_OK ||
-        replay_check_overdraw(out, *out_action) != LAP_OK || check_validation(out, *out_action) != LAP_OK)
+        replay_check_overdraw(out, *out_action) != LAP_OK || replay_check_mesh(out, *out_action) != LAP_OK || check_validation(out, *out_action) != LAP_OK)
         return LAP_ERROR_ARGUMENT;
     if (out->listen && (out->file || *out_action == REPLAY_ACTION_CHECK))
         return lap_fail(LAP_ERROR_ARGUMENT, "--listen is for a replay, and instead of a file");
@@ -775,13 +791,13 @@ enum lap_status replay_options_ask(int argc, char **argv, struct replay_options 
             return status;
     }
     if (!!options->pictures.after.count + !!options->pictures.each.at.count + options->texel.wanted +
-            !!options->debug.wish.at.count + !!options->overdraw.wish.at.count !=
+            !!options->debug.wish.at.count + !!options->overdraw.wish.at.count + !!options->mesh.wish.at.count !=
         1)
         return lap_fail(LAP_ERROR_ARGUMENT,
-                        "a replay that waits wants --after, or else --each, --overdraw, --pixel or --debug");
+                        "a replay that waits wants --after, or else --each, --overdraw, --pixel, --debug or --mesh");
     if (check_pictures(options, action) != LAP_OK || replay_check_texel(options, action) != LAP_OK)
         return LAP_ERROR_ARGUMENT;
-    if (replay_check_overdraw(options, action) != LAP_OK)
+    if (replay_check_overdraw(options, action) != LAP_OK || replay_check_mesh(options, action) != LAP_OK)
         return LAP_ERROR_ARGUMENT;
     return replay_check_debug(options, action);
 }

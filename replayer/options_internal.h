@@ -30,10 +30,21 @@ enum lap_status replay_take_overdraw(const struct row *row, const char *value,
 enum lap_status replay_take_invocation(const struct row *row, const char *value,
                                        struct replay_options *out) LAP_MUST_CHECK;
 
+enum lap_status replay_take_mesh(const struct row *row, const char *value, struct replay_options *out) LAP_MUST_CHECK;
+/* --mesh-side, --mesh-as. */
+enum lap_status replay_take_mesh_word(const struct row *row, const char *value,
+                                      struct replay_options *out) LAP_MUST_CHECK;
+/* --mesh-draw, --mesh-instance. */
+enum lap_status replay_take_mesh_number(const struct row *row, const char *value,
+                                        struct replay_options *out) LAP_MUST_CHECK;
+enum lap_status replay_take_mesh_rows(const struct row *row, const char *value,
+                                      struct replay_options *out) LAP_MUST_CHECK;
+
 /* Whether they fit the rest. */
 enum lap_status replay_check_texel(const struct replay_options *options, enum replay_action action) LAP_MUST_CHECK;
 enum lap_status replay_check_profile(const struct replay_options *options, enum replay_action action) LAP_MUST_CHECK;
 enum lap_status replay_check_overdraw(const struct replay_options *options, enum replay_action action) LAP_MUST_CHECK;
+enum lap_status replay_check_mesh(const struct replay_options *options, enum replay_action action) LAP_MUST_CHECK;
 enum lap_status replay_check_debug(const struct replay_options *options, enum replay_action action) LAP_MUST_CHECK;
 
 #endif

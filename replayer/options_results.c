@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Options for what a replay prints of a place: the history of a texel, times, values of a shader, counts of fragments.
- */
+/* Options for what a replay prints of a place: the history of a texel, times, values of a shader, counts of fragments,
+ * vertices. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,5 +225,86 @@ enum lap_status replay_check_overdraw(const struct replay_options *options, enum
                                             "--pixel, --debug, --profile and --stop-at");
     if (e->skip.count || e->only.count || e->has_most_draws)
         return lap_fail(LAP_ERROR_ARGUMENT, "--overdraw counts all draws: without --skip, --only and --at-most-draws");
+    return LAP_OK;
+}
+
+/* ---- --mesh ---- */
+
+enum lap_status replay_take_mesh(const struct row *row, const char *value, struct replay_options *out)
+{
+    enum lap_status status = position_parse(value, &out->mesh.wish.at);
+
+    return status == LAP_OK ? status : lap_fail_context(status, "%s", row->name);
+}
+
+enum lap_status replay_take_mesh_word(const struct row *row, const char *value, struct replay_options *out)
+{
+    const bool is_side = strcmp(row->name, "--mesh-side") == 0;
+
+    if (is_side && (strcmp(value, "in") == 0 || strcmp(value, "out") == 0))
+        out->mesh.wish.sides = value[0] == 'i' ? MESH_IN : MESH_OUT;
+    else if (!is_side && strcmp(value, "text") == 0)
+        out->mesh.as = REPLAY_MESH_TEXT;
+    else if (!is_side && strcmp(value, "csv") == 0)
+        out->mesh.as = REPLAY_MESH_CSV;
+    else if (!is_side && strcmp(value, "obj") == 0)
+        out->mesh.as = REPLAY_MESH_OBJ;
+    else
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s wants %s, not \"%s\"", row->name,
+                        is_side ? "in or out" : "text, csv or obj", value);
+    return LAP_OK;
+}
+
+enum lap_status replay_take_mesh_number(const struct row *row, const char *value, struct replay_options *out)
+{
+    const bool is_draw = strcmp(row->name, "--mesh-draw") == 0;
+
+    if (!take_numbers(value, is_draw ? &out->mesh.wish.draw : &out->mesh.wish.instance, 1))
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s wants a number, not \"%s\"", row->name, value);
+    out->mesh.wish.has_instance |= !is_draw;
+    return LAP_OK;
+}
+
+/* "50", "50-59" or "50-". */
+enum lap_status replay_take_mesh_rows(const struct row *row, const char *value, struct replay_options *out)
+{
+    const char *dash = strchr(value, '-');
+    char first[16];
+
+    snprintf(first, sizeof first, "%.*s", dash ? (int)(dash - value < 15 ? dash - value : 15) : 15, value);
+    out->mesh.last = UINT32_MAX;
+    if (!take_numbers(first, &out->mesh.first, 1) || (dash && dash[1] && !take_numbers(dash + 1, &out->mesh.last, 1)) ||
+        out->mesh.first > out->mesh.last)
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s wants rows: N, A-B or A-, not \"%s\"", row->name, value);
+    if (!dash)
+        out->mesh.last = out->mesh.first;
+    return LAP_OK;
+}
+
+enum lap_status replay_check_mesh(const struct replay_options *options, enum replay_action action)
+{
+    const struct replay_mesh *mesh = &options->mesh;
+    const struct edit_experiments *e = &options->experiments;
+    const bool is_obj = mesh->as == REPLAY_MESH_OBJ && !options->json;
+
+    if (!mesh->wish.at.count)
+        return mesh->wish.sides || mesh->wish.draw || mesh->wish.has_instance || mesh->as || mesh->clips ||
+                       mesh->position || mesh->first || mesh->last != UINT32_MAX
+                   ? lap_fail(LAP_ERROR_ARGUMENT, "--mesh-side and the like are for --mesh")
+                   : LAP_OK;
+    if ((mesh->clips || mesh->position) && !is_obj)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--mesh-clip and --mesh-position are for --mesh-as=obj");
+    if (is_obj && (mesh->first || mesh->last != UINT32_MAX))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--mesh-rows is not for --mesh-as=obj, which has all");
+    if ((options->pictures.folder && !options->wait) || options->pictures.after.count ||
+        options->pictures.each.at.count || options->pictures.names || options->texel.wanted ||
+        options->debug.wish.at.count || options->overdraw.wish.at.count || options->profile.wish.first_frame ||
+        options->listen || options->verify || options->hashes_file || options->blackhole || options->measure ||
+        options->stop_at || options->list_objects || action == REPLAY_ACTION_CHECK)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--mesh is for a replay of a file, alone");
+    if (e->skip.count || e->only.count || e->has_most_draws)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--mesh counts all commands: without --skip, --only and --at-most-draws");
+    if (options->json && options->validate)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --mesh or for --validate, not for both");
     return LAP_OK;
 }

@@ -31,7 +31,7 @@ MODULES = {
     "vulkan": "texel shader",
     "trace": "format crash send read write recover receive",
     "tools": "common show record program assert profile report",
-    "inspector": "analysis position state memory fragments report spirv twin edit slice program",
+    "inspector": "analysis position state memory fragments mesh report spirv twin question edit slice program",
     "layer": "core image memory shader command submit part entry",
     "replayer": "core analysis device sync memory sparse address format descriptor ray_tracing resource acceleration video command submit verify present vm play",
 }

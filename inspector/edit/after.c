@@ -10,7 +10,7 @@
 #include "gen_encode.h"
 #include "gen_encode_block.h"
 #include "gen_renamed.h"
-#include "inspector/edit/pass_targets.h"
+#include "inspector/question/pass_targets.h"
 #include "inspector/position/find.h"
 #include "inspector/position/held.h"
 #include "inspector/state/bound_walk.h"

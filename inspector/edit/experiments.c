@@ -9,9 +9,9 @@
 #include "inspector/edit/after.h"
 #include "inspector/edit/fixed_state.h"
 #include "inspector/edit/leave_out.h"
-#include "inspector/edit/probe_plan.h"
 #include "inspector/edit/shader_code.h"
 #include "inspector/edit/shader_file.h"
+#include "inspector/question/probe_plan.h"
 
 enum lap_status edit_positions_parse(const char *text, struct edit_positions *out)
 {
@@ -177,7 +177,9 @@ static enum lap_status enable_stores(struct edit_work *work, struct lap_edits *e
     const VkShaderStageFlags later = work->will_debug ? VK_SHADER_STAGE_FRAGMENT_BIT | VK_SHADER_STAGE_VERTEX_BIT : 0;
     const VkShaderStageFlags values = work->debugged && work->debugged->at.count ? work->debugged->stage : 0;
     const bool counts = work->counted && work->counted->at.count, tests = work->texel && work->texel->fragments;
-    const VkShaderStageFlags now = values | (counts || tests ? VK_SHADER_STAGE_FRAGMENT_BIT : 0);
+    const bool meshes = work->meshed && work->meshed->at.count && work->meshed->sides != MESH_IN;
+    const VkShaderStageFlags now =
+        values | (counts || tests ? VK_SHADER_STAGE_FRAGMENT_BIT : 0) | (meshes ? VK_SHADER_STAGE_VERTEX_BIT : 0);
 
     return now | later ? edit_enable_stores(work->reader, now | later, edits) : LAP_OK;
 }
@@ -193,6 +195,12 @@ static enum lap_status count_fragments(struct edit_work *work, struct lap_edits 
 {
     return work->counted && work->counted->at.count ? edit_overdraw(work->reader, work->counted, edits, work->counts)
                                                     : LAP_OK;
+}
+
+static enum lap_status keep_vertices(struct edit_work *work, struct lap_edits *edits)
+{
+    return work->meshed && work->meshed->at.count ? edit_mesh(work->reader, work->meshed, edits, work->vertices)
+                                                  : LAP_OK;
 }
 
 /* What they say of pipelines whose code is not in the trace. */
@@ -271,9 +279,10 @@ typedef enum lap_status (*experiment_fn)(struct edit_work *work, struct lap_edit
 
 /* Each sees the trace as those before it have left it. Those that change packets where these are come first, since they
  * do not see what others put behind packets. Commands keep their numbers up to the last one. */
-static const experiment_fn all[] = {replace_shaders, draw_one_colour,  draw_lines,    draw_a_pixel, enable_statistics,
-                                    enable_stores,   end_after,        copy_each,     keep_texel,   keep_values,
-                                    count_fragments, write_timestamps, leave_some_out};
+static const experiment_fn all[] = {replace_shaders,   draw_one_colour, draw_lines,      draw_a_pixel,
+                                    enable_statistics, enable_stores,   end_after,       copy_each,
+                                    keep_texel,        keep_values,     count_fragments, keep_vertices,
+                                    write_timestamps,  leave_some_out};
 
 static enum lap_status run(struct edit_work *work, experiment_fn experiment)
 {

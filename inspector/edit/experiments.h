@@ -12,13 +12,14 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "inspector/edit/each.h"
-#include "inspector/edit/overdraw.h"
 #include "inspector/edit/replace_shader.h"
-#include "inspector/edit/shader_values.h"
-#include "inspector/edit/stamps.h"
-#include "inspector/edit/texel_history.h"
 #include "inspector/position/position.h"
+#include "inspector/question/each.h"
+#include "inspector/question/mesh_values.h"
+#include "inspector/question/overdraw.h"
+#include "inspector/question/shader_values.h"
+#include "inspector/question/stamps.h"
+#include "inspector/question/texel_history.h"
 #include "inspector/state/picture_list.h"
 #include "trace/read/edits.h"
 #include "trace/read/reader.h"
@@ -44,16 +45,18 @@ struct edit_work {
     uint64_t last_frame;    /* that is played; 0: all are */
     struct position *after; /* count 0, or where the trace ends, with pictures to take (inspector/edit/after.h):
                                becomes exact */
-    const struct each_request *each;     /* NULL, or with at.count 0; or where pictures of all draws are to be taken */
-    struct picture_list *pictures;       /* with `after` and `each`: gets them */
-    const struct texel_wish *texel;      /* NULL, or the one whose history is wanted (inspector/edit/texel_history.h) */
-    struct texel_history *history;       /* with `texel`: gets it */
-    const struct stamps_wish *timed;     /* NULL, or with first_frame 0; or the frames whose work is timed */
-    struct stamps *stamps;               /* with `timed`: gets what is timed (inspector/edit/stamps.h) */
+    const struct each_request *each; /* NULL, or with at.count 0; or where pictures of all draws are to be taken */
+    struct picture_list *pictures;   /* with `after` and `each`: gets them */
+    const struct texel_wish *texel;  /* NULL, or the one whose history is wanted (inspector/question/texel_history.h) */
+    struct texel_history *history;   /* with `texel`: gets it */
+    const struct stamps_wish *timed; /* NULL, or with first_frame 0; or the frames whose work is timed */
+    struct stamps *stamps;           /* with `timed`: gets what is timed (inspector/question/stamps.h) */
     const struct overdraw_wish *counted; /* NULL, or with at.count 0; or the fragments that are counted */
-    struct overdraw *counts;             /* with `counted`: gets where the counts are (inspector/edit/overdraw.h) */
+    struct overdraw *counts;             /* with `counted`: gets where the counts are (inspector/question/overdraw.h) */
     const struct values_wish *debugged;  /* NULL, or with at.count 0; or the values of a shader that are wanted */
-    struct shader_values *values;        /* with `debugged`: gets them (inspector/edit/shader_values.h) */
+    struct shader_values *values;        /* with `debugged`: gets them (inspector/question/shader_values.h) */
+    const struct mesh_wish *meshed;      /* NULL, or with at.count 0; or the vertices that are wanted */
+    struct mesh_values *vertices;        /* with `meshed`: gets them (inspector/question/mesh_values.h) */
     bool will_debug;                     /* values may be wanted later, when devices are there */
     struct lap_reader *reader;           /* is given for the reader of the edited trace */
     struct lap_edits *edits;             /* of that; NULL at first. Destroyed behind the reader */

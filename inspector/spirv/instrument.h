@@ -37,7 +37,7 @@ struct instrument_wish {
     const char *entry;
     uint32_t set;           /* the buffer is its binding 0 */
     uint32_t invocation[3]; /* a texel, a vertex and its instance, or a global invocation */
-    bool any;               /* all invocations match */
+    uint32_t any;           /* so many of these numbers, the first ones, may be anything */
     bool primitive; /* the code may use PrimitiveId: the device has Geometry, and no other shader would write it */
     bool early;     /* INSTRUMENT_COUNT: with early tests, where that changes no result */
     uint32_t most_invocations, most_words; /* most_words: of the log of one */

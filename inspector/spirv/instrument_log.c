@@ -118,7 +118,7 @@ static uint32_t is_wanted(struct maker *m)
 {
     uint32_t all = 0;
 
-    for (uint32_t i = 0; i < m->place_count && !m->wish->any; i++) {
+    for (uint32_t i = m->wish->any; i < m->place_count; i++) {
         uint32_t wanted = maker_number(m, m->wish->invocation[i]);
         uint32_t same = MAKER_PUT(m, OP_IEQUAL, m->bool_type, m->place[i], wanted);
         all = all ? MAKER_PUT(m, OP_LOGICAL_AND, m->bool_type, all, same) : same;

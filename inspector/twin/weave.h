@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * weave: edits with which command buffers of submits do more, behind or in front of their commands: copy texels of
- * images into a buffer, write timestamps, begin and end queries, run with other code (probes.h). Each such command
- * buffer gets a twin (twins.h), in which secondary command buffers stand themselves. A render pass with a copy inside
+ * images, or bytes of buffers, into a buffer, write timestamps, begin and end queries, run with other code (probes.h).
+ * Each such command buffer gets a twin (twins.h), in which secondary command buffers stand themselves. A render pass
+ * with a copy of texels inside
  * is split there: it ends, and begins again with all attachments loaded. Render passes get twins for that, too, for the
  * first piece, those in the middle and the last one. One thread.
  *
@@ -39,8 +40,15 @@ struct weave_copy {
     uint64_t at; /* in the buffer: a multiple of 16 (of any texel's size, and of 4) */
 };
 
+/* Bytes of another buffer. */
+struct weave_bytes {
+    uint64_t buffer, offset, bytes;
+    uint64_t at; /* in the buffer of the results */
+};
+
 enum weave_kind {
     WEAVE_COPIES,
+    WEAVE_BYTES,     /* in no render pass: in front of the command that begins one */
     WEAVE_PROBE,     /* in front of a command, which runs with a probe */
     WEAVE_TIMESTAMP, /* when all commands in front of it are done */
     WEAVE_BEGIN_QUERY,
@@ -55,8 +63,8 @@ struct weave_stop {
     struct position begin;    /* the command that begins the render pass that the copies split; count 0: none does. May
                                  be `position` itself: then the copies see what the pass loads or clears */
     uint64_t render_pass;     /* with begin: its number; 0: it is dynamic rendering */
-    size_t first, count;      /* of the copies; count: not 0. Of queries in the pool: as many as the render pass has
-                                 views. With a probe `first` is the number of its use */
+    size_t first, count; /* of the copies, or the bytes; count: not 0. Of queries in the pool: as many as the render
+                            pass has views. With a probe `first` is the number of its use */
 };
 
 /* Command buffers of one device. */
@@ -65,6 +73,7 @@ struct weave_plan {
     size_t stop_count;
     struct weave_copy *copies;
     size_t copy_count;
+    const struct weave_bytes *buffer_bytes;
     const struct probe *probes;
     size_t probe_count;
     struct probe_use *uses;

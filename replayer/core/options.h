@@ -11,11 +11,12 @@
 #include "base/process/sandbox.h"
 #include "base/status.h"
 #include "inspector/edit/experiments.h"
-#include "inspector/edit/overdraw.h"
-#include "inspector/edit/shader_values.h"
-#include "inspector/edit/stamps.h"
-#include "inspector/edit/texel_history.h"
 #include "inspector/position/position.h"
+#include "inspector/question/mesh_values.h"
+#include "inspector/question/overdraw.h"
+#include "inspector/question/shader_values.h"
+#include "inspector/question/stamps.h"
+#include "inspector/question/texel_history.h"
 #include "vulkan/texel/texel_picture.h"
 
 struct replay_displays;
@@ -54,13 +55,13 @@ struct replay_pictures {
 /* --pixel. */
 struct replay_texel {
     bool wanted, all;       /* all: also the commands that do not change it */
-    struct texel_wish wish; /* inspector/edit/texel_history.h */
+    struct texel_wish wish; /* inspector/question/texel_history.h */
     struct texel_history *history;
 };
 
 /* --debug. */
 struct replay_debug {
-    struct values_wish wish; /* inspector/edit/shader_values.h; at.count 0: it is not given */
+    struct values_wish wish; /* inspector/question/shader_values.h; at.count 0: it is not given */
     struct shader_values *values;
     const char *name; /* only values with this name; NULL: all, beside the code */
     bool all;         /* all fragments, not one */
@@ -68,13 +69,23 @@ struct replay_debug {
 
 /* --overdraw, with the folder of --pictures. */
 struct replay_overdraw {
-    struct overdraw_wish wish; /* inspector/edit/overdraw.h; at.count 0: it is not given */
+    struct overdraw_wish wish; /* inspector/question/overdraw.h; at.count 0: it is not given */
     struct overdraw *counts;
+};
+
+/* --mesh. */
+struct replay_mesh {
+    struct mesh_wish wish; /* inspector/question/mesh_values.h; at.count 0: it is not given */
+    struct mesh_values *values;
+    enum replay_mesh_as { REPLAY_MESH_TEXT, REPLAY_MESH_CSV, REPLAY_MESH_OBJ } as; /* without --json */
+    uint32_t first, last;                                                          /* rows; not of OBJ */
+    bool clips;                                                                    /* OBJ has clip coordinates */
+    const char *position; /* OBJ has the values of this attribute; NULL: what the shader writes */
 };
 
 /* --profile. */
 struct replay_profile {
-    struct stamps_wish wish; /* inspector/edit/stamps.h; first_frame 0: it is not given */
+    struct stamps_wish wish; /* inspector/question/stamps.h; first_frame 0: it is not given */
     struct stamps *stamps;
 };
 
@@ -119,6 +130,7 @@ struct replay_options {
     struct replay_texel texel;           /* its history is printed where the replay ends; main.c makes it */
     struct replay_debug debug;           /* its values are printed where the replay ends; main.c makes them */
     struct replay_overdraw overdraw;     /* written where the replay ends; main.c makes the counts */
+    struct replay_mesh mesh;             /* printed where the replay ends; main.c makes its values */
     struct replay_profile profile;       /* its times are printed where the replay ends; main.c makes its stamps */
     unsigned threads;                    /* threads that play command buffers; 0: by the trace and the machine */
     uint64_t first_measured,

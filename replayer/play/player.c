@@ -188,6 +188,8 @@ static enum lap_status edit(struct replay *r, const struct lap_reader_options *o
                              .stamps = r->options.profile.stamps,
                              .counted = &r->options.overdraw.wish,
                              .counts = r->options.overdraw.counts,
+                             .meshed = &r->options.mesh.wish,
+                             .vertices = r->options.mesh.values,
                              .debugged = &r->options.debug.wish,
                              .values = r->options.debug.values,
                              .will_debug = will_debug(&r->options),
@@ -203,6 +205,11 @@ static enum lap_status edit(struct replay *r, const struct lap_reader_options *o
     return status;
 }
 
+bool replay_has_nothing_to_play(const struct replay *r)
+{
+    return r->options.mesh.wish.at.count && !r->options.mesh.values->replays && !r->options.wait;
+}
+
 enum lap_status replay_open(struct replay *r, const struct replay_options *options, const struct lap_log *log)
 {
     const struct lap_reader_options reader_options = {.ahead_bytes = options->ahead_bytes,
@@ -210,7 +217,7 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     bool is_program, edits = edit_experiments_are_wanted(&options->experiments) || options->pictures.after.count ||
                              options->pictures.each.at.count || options->texel.wanted ||
                              options->profile.wish.first_frame || options->debug.wish.at.count ||
-                             options->overdraw.wish.at.count;
+                             options->overdraw.wish.at.count || options->mesh.wish.at.count;
     enum lap_status status;
 
     memset(r, 0, sizeof *r);
@@ -231,6 +238,8 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
         status = edit(r, &reader_options);
     if (status != LAP_OK)
         return status;
+    if (replay_has_nothing_to_play(r))
+        return LAP_OK;
     if (lap_info_has(lap_reader_summary(r->reader)->info, "contents_lost"))
         lap_log(log, LAP_LOG_WARNING,
                 "the trace lacks contents that buffers or images had before it begins (lapilli info says why): work "

@@ -18,6 +18,8 @@
  * Vulkan. *r may be closed after any outcome. log outlives *r. */
 enum lap_status replay_open(struct replay *r, const struct replay_options *options,
                             const struct lap_log *log) LAP_MUST_CHECK;
+/* Behind that: the trace alone has all that is wanted, and no device is needed. */
+bool replay_has_nothing_to_play(const struct replay *r);
 
 /* Plays all packets, or those up to options.last_frame. Error sentences name frame, packet and command. */
 enum lap_status replay_run(struct replay *r) LAP_MUST_CHECK;

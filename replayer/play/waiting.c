@@ -159,6 +159,8 @@ enum lap_status replay_wait_end(struct replay *r, const struct replay_options *a
                              .history = asked->texel.history,
                              .counted = &r->options.overdraw.wish,
                              .counts = asked->overdraw.counts,
+                             .meshed = &r->options.mesh.wish,
+                             .vertices = r->options.mesh.values,
                              .debugged = &r->options.debug.wish,
                              .values = asked->debug.values};
     enum lap_status status;
@@ -173,6 +175,7 @@ enum lap_status replay_wait_end(struct replay *r, const struct replay_options *a
     r->options.texel = asked->texel;
     r->options.debug = asked->debug;
     r->options.overdraw = asked->overdraw;
+    r->options.mesh = asked->mesh;
     r->options.json = asked->json;
     status = lap_reader_open_again(r->reader, NULL, &work.reader);
     if (status != LAP_OK)

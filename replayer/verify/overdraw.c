@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file/new_file.h"
-#include "inspector/edit/overdraw.h"
+#include "inspector/question/overdraw.h"
 #include "replayer/verify/json_line.h"
 #include "replayer/verify/read_buffer.h"
 #include "replayer/verify/read_image.h"

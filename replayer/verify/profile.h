@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * profile: prints how long the work of frames took, as lines of JSON on stdout (docs/json.md): the timestamps that
- * inspector/edit/stamps.h has added to the trace, and the time of the replay's own calls. One thread.
+ * inspector/question/stamps.h has added to the trace, and the time of the replay's own calls. One thread.
  */
 #ifndef LAP_REPLAYER_VERIFY_PROFILE_H
 #define LAP_REPLAYER_VERIFY_PROFILE_H

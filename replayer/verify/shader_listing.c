@@ -8,7 +8,7 @@
 
 #include "base/utf8.h"
 #include "gen_ids.h"
-#include "inspector/edit/shader_values.h"
+#include "inspector/question/shader_values.h"
 #include "vulkan/shader/spirv.h"
 
 #define CODE_COLUMNS 72

@@ -6,7 +6,7 @@
 #ifndef LAP_REPLAYER_VERIFY_SHADER_LISTING_H
 #define LAP_REPLAYER_VERIFY_SHADER_LISTING_H
 
-#include "inspector/edit/shader_values.h"
+#include "inspector/question/shader_values.h"
 #include "replayer/core/replay.h"
 
 /* Prints those of r->options.debug. results: what the buffer has. LAP_ERROR_ARGUMENT: nothing has such a name.

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "gen_ids.h"
-#include "inspector/edit/shader_values.h"
+#include "inspector/question/shader_values.h"
 #include "replayer/verify/json_line.h"
 #include "replayer/verify/read_buffer.h"
 #include "replayer/verify/read_image.h"

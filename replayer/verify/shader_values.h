@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shader_values: --debug: prints the values that a shader has computed (inspector/edit/shader_values.h) when the replay
+ * shader_values: --debug: prints the values that a shader has computed (inspector/question/shader_values.h) when the replay
  * has ended, as text (shader_listing.h) or lines of JSON (docs/json.md). One thread.
  */
 #ifndef LAP_REPLAYER_VERIFY_SHADER_VALUES_H

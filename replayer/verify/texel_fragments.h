@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * texel_fragments: the fragments of a draw in the history of a texel (inspector/edit/texel_fragments.h), as lines of
+ * texel_fragments: the fragments of a draw in the history of a texel (inspector/question/texel_fragments.h), as lines of
  * text or as JSON (docs/json.md). One thread.
  */
 #ifndef LAP_REPLAYER_VERIFY_TEXEL_FRAGMENTS_H
@@ -9,7 +9,7 @@
 #include <cjson/cJSON.h>
 #include <stdint.h>
 
-#include "inspector/edit/texel_history.h"
+#include "inspector/question/texel_history.h"
 #include "replayer/verify/texel_value.h"
 
 /* How many draws have fragments, and of how many of them the end was computed, and is the measured one. */

@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 #include "gen_ids.h"
-#include "inspector/edit/texel_history.h"
+#include "inspector/question/texel_history.h"
 #include "replayer/format/format.h"
 #include "replayer/verify/json_line.h"
 #include "replayer/verify/read_buffer.h"

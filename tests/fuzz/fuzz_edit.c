@@ -7,8 +7,8 @@
 
 #include "inspector/edit/fixed_state.h"
 #include "inspector/edit/replace_shader.h"
-#include "inspector/edit/stamps.h"
-#include "inspector/edit/texel_history.h"
+#include "inspector/question/stamps.h"
+#include "inspector/question/texel_history.h"
 #include "inspector/spirv/instrument.h"
 #include "inspector/spirv/spirv.h"
 #include "tests/fuzz/fuzz.h"

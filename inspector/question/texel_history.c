@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/texel_history.h"
+#include "inspector/question/texel_history.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "gen_decode.h"
 #include "gen_reflect.h"
-#include "inspector/edit/pass_targets.h"
+#include "inspector/question/pass_targets.h"
 #include "inspector/position/find.h"
 #include "inspector/state/attachments.h"
 #include "inspector/state/bound_labels.h"

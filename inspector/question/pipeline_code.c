@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/pipeline_code.h"
+#include "inspector/question/pipeline_code.h"
 
 #include <string.h>
 

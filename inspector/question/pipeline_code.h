@@ -3,8 +3,8 @@
  * pipeline_code: the code of a stage of pipelines, and whether the pipelines can run with other code there and one more
  * descriptor set (inspector/twin/probes.h). One thread.
  */
-#ifndef LAP_INSPECTOR_EDIT_PIPELINE_CODE_H
-#define LAP_INSPECTOR_EDIT_PIPELINE_CODE_H
+#ifndef LAP_INSPECTOR_QUESTION_PIPELINE_CODE_H
+#define LAP_INSPECTOR_QUESTION_PIPELINE_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/stamps.h"
+#include "inspector/question/stamps.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "gen_decode.h"
 #include "gen_renamed.h"
 #include "inspector/analysis/queue_flags.h"
-#include "inspector/edit/pass_targets.h"
+#include "inspector/question/pass_targets.h"
 #include "inspector/position/held.h"
 #include "inspector/state/bound_walk.h"
 #include "inspector/twin/rewrite.h"

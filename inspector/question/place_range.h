@@ -3,8 +3,8 @@
  * place_range: the commands that a position stands for in an edit: those in a frame, a submit or a command buffer; of a
  * command that begins a render pass or a label all up to its end; of another command itself. One thread.
  */
-#ifndef LAP_INSPECTOR_EDIT_PLACE_RANGE_H
-#define LAP_INSPECTOR_EDIT_PLACE_RANGE_H
+#ifndef LAP_INSPECTOR_QUESTION_PLACE_RANGE_H
+#define LAP_INSPECTOR_QUESTION_PLACE_RANGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

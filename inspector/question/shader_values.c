@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/shader_values.h"
+#include "inspector/question/shader_values.h"
 
 #include <inttypes.h>
 
 #include "gen_decode.h"
 #include "gen_ids.h"
-#include "inspector/edit/probe_plan.h"
+#include "inspector/question/probe_plan.h"
 #include "inspector/position/find.h"
 #include "inspector/state/bound_walk.h"
 #include "inspector/twin/weave.h"

@@ -3,8 +3,8 @@
  * pass_targets: the images that the render pass of a command draws to, as contents to read or to copy behind it. And a
  * table of what images were made with, those of swapchains too. One thread.
  */
-#ifndef LAP_INSPECTOR_EDIT_PASS_TARGETS_H
-#define LAP_INSPECTOR_EDIT_PASS_TARGETS_H
+#ifndef LAP_INSPECTOR_QUESTION_PASS_TARGETS_H
+#define LAP_INSPECTOR_QUESTION_PASS_TARGETS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/each.h"
+#include "inspector/question/each.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "gen_decode.h"
-#include "inspector/edit/place_range.h"
+#include "inspector/question/place_range.h"
 #include "inspector/state/bound_walk.h"
 #include "inspector/twin/weave.h"
 #include "vulkan/texel/texels.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/overdraw.h"
+#include "inspector/question/overdraw.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 
 #include "base/array.h"
 #include "gen_decode.h"
-#include "inspector/edit/pass_targets.h"
-#include "inspector/edit/pipeline_code.h"
-#include "inspector/edit/place_range.h"
-#include "inspector/edit/probe_plan.h"
+#include "inspector/question/pass_targets.h"
+#include "inspector/question/pipeline_code.h"
+#include "inspector/question/place_range.h"
+#include "inspector/question/probe_plan.h"
 #include "inspector/spirv/instrument.h"
 #include "inspector/state/attachments.h"
 #include "inspector/twin/weave.h"

@@ -6,8 +6,8 @@
  * fragments of the draws. Where in a buffer these are is in the history (weave.h). Stores through addresses, descriptor
  * buffers and heaps, and copies by the host are not seen. One thread.
  */
-#ifndef LAP_INSPECTOR_EDIT_TEXEL_HISTORY_H
-#define LAP_INSPECTOR_EDIT_TEXEL_HISTORY_H
+#ifndef LAP_INSPECTOR_QUESTION_TEXEL_HISTORY_H
+#define LAP_INSPECTOR_QUESTION_TEXEL_HISTORY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "inspector/edit/texel_fragments.h"
+#include "inspector/question/texel_fragments.h"
 #include "inspector/position/position.h"
 #include "trace/read/edits.h"
 #include "trace/read/reader.h"

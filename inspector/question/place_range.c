@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/place_range.h"
+#include "inspector/question/place_range.h"
 
 #include <inttypes.h>
 #include <string.h>

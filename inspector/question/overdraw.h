@@ -6,8 +6,8 @@
  * Rasterized fragments are all that cover a texel. Shaded ones are those for which the shader runs: where it changes
  * no result, tests come before it. It does where the shader discards, or writes depth or memory.
  */
-#ifndef LAP_INSPECTOR_EDIT_OVERDRAW_H
-#define LAP_INSPECTOR_EDIT_OVERDRAW_H
+#ifndef LAP_INSPECTOR_QUESTION_OVERDRAW_H
+#define LAP_INSPECTOR_QUESTION_OVERDRAW_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * Timestamps are written when all commands in front of them are done, so spans do not overlap: what is on at the same
  * time as an earlier command counts from the end of that.
  */
-#ifndef LAP_INSPECTOR_EDIT_STAMPS_H
-#define LAP_INSPECTOR_EDIT_STAMPS_H
+#ifndef LAP_INSPECTOR_QUESTION_STAMPS_H
+#define LAP_INSPECTOR_QUESTION_STAMPS_H
 
 #include <stdbool.h>
 #include <stddef.h>

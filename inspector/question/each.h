@@ -3,14 +3,14 @@
  * each: edits with which one replay has the attachments behind each draw of a place: copies of them in a buffer
  * (weave.h). The submit of the last one is the last packet. One thread.
  */
-#ifndef LAP_INSPECTOR_EDIT_EACH_H
-#define LAP_INSPECTOR_EDIT_EACH_H
+#ifndef LAP_INSPECTOR_QUESTION_EACH_H
+#define LAP_INSPECTOR_QUESTION_EACH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
-#include "inspector/edit/pass_targets.h"
+#include "inspector/question/pass_targets.h"
 #include "inspector/position/position.h"
 #include "inspector/state/picture_list.h"
 #include "trace/read/edits.h"

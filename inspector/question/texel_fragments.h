@@ -4,8 +4,8 @@
  * (inspector/twin/probes.h) that keeps the outputs of its fragment shader at the texel. Its tests are computed from
  * these (inspector/fragments/fragment_tests.h). One thread.
  */
-#ifndef LAP_INSPECTOR_EDIT_TEXEL_FRAGMENTS_H
-#define LAP_INSPECTOR_EDIT_TEXEL_FRAGMENTS_H
+#ifndef LAP_INSPECTOR_QUESTION_TEXEL_FRAGMENTS_H
+#define LAP_INSPECTOR_QUESTION_TEXEL_FRAGMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

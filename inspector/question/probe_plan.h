@@ -3,8 +3,8 @@
  * probe_plan: what edits with probes (inspector/twin/probes.h) have in common: the features that these want, and how a
  * command of a program runs with one. One thread.
  */
-#ifndef LAP_INSPECTOR_EDIT_PROBE_PLAN_H
-#define LAP_INSPECTOR_EDIT_PROBE_PLAN_H
+#ifndef LAP_INSPECTOR_QUESTION_PROBE_PLAN_H
+#define LAP_INSPECTOR_QUESTION_PROBE_PLAN_H
 
 #include <stdint.h>
 #include <vulkan/vulkan_core.h>

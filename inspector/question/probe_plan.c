@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/probe_plan.h"
+#include "inspector/question/probe_plan.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * one draw, a vertex shader for one vertex, a compute shader for one invocation. The trace ends with that command's
  * submit. One thread.
  */
-#ifndef LAP_INSPECTOR_EDIT_SHADER_VALUES_H
-#define LAP_INSPECTOR_EDIT_SHADER_VALUES_H
+#ifndef LAP_INSPECTOR_QUESTION_SHADER_VALUES_H
+#define LAP_INSPECTOR_QUESTION_SHADER_VALUES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "inspector/edit/pipeline_code.h"
+#include "inspector/question/pipeline_code.h"
 #include "inspector/position/position.h"
 #include "inspector/spirv/instrument.h"
 #include "trace/read/edits.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/texel_fragments.h"
+#include "inspector/question/texel_fragments.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "base/map.h"
 #include "gen_ids.h"
 #include "gen_renamed.h"
-#include "inspector/edit/pipeline_code.h"
-#include "inspector/edit/probe_plan.h"
+#include "inspector/question/pipeline_code.h"
+#include "inspector/question/probe_plan.h"
 #include "vulkan/texel/texel_codes.h"
 
 #define MODEL_FRAGMENT 4u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspector/edit/pass_targets.h"
+#include "inspector/question/pass_targets.h"
 
 #include <inttypes.h>
 #include <stdio.h>
