@@ -754,7 +754,8 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
         out->present = REPLAY_PRESENT_HEADLESS;
     if (check_pictures(out, *out_action) != LAP_OK || replay_check_texel(out, *out_action) != LAP_OK ||
         replay_check_profile(out, *out_action) != LAP_OK || replay_check_debug(out, *out_action) != LAP_OK ||
-        replay_check_overdraw(out, *out_action) != LAP_OK || replay_check_mesh(out, *out_action) != LAP_OK || check_validation(out, *out_action) != LAP_OK)
+        replay_check_overdraw(out, *out_action) != LAP_OK || replay_check_mesh(out, *out_action) != LAP_OK ||
+        check_validation(out, *out_action) != LAP_OK)
         return LAP_ERROR_ARGUMENT;
     if (out->listen && (out->file || *out_action == REPLAY_ACTION_CHECK))
         return lap_fail(LAP_ERROR_ARGUMENT, "--listen is for a replay, and instead of a file");

@@ -280,11 +280,17 @@ unsigned mesh_input_of(const struct mesh *mesh, uint32_t attribute, const struct
     const struct mesh_attribute *a = &mesh->attributes[attribute];
     const uint64_t element = a->per_instance ? element_of_instance(mesh, a) : row->vertex;
     const uint64_t at = a->begin + element * a->stride + a->offset;
+    static const char channels[] = "RGBA"; /* x, y, z, w: formats may have their components in another order */
+    double values[4];
 
     if (!a->texels || !mesh->data[attribute] || row->restarts || row->is_missing || at < mesh->data_begin[attribute] ||
         at > mesh->data_end[attribute] || a->texels->bytes > mesh->data_end[attribute] - at)
         return 0;
-    lap_texel_values(a->texels, mesh->data[attribute] + (at - mesh->data_begin[attribute]), out);
+    lap_texel_values(a->texels, mesh->data[attribute] + (at - mesh->data_begin[attribute]), values);
+    for (unsigned i = 0; i < a->texels->count; i++) {
+        const char *place = strchr(channels, a->texels->components[i].channel);
+        out[place ? place - channels : (ptrdiff_t)i] = values[i];
+    }
     return a->texels->count;
 }
 

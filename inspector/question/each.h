@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "inspector/question/pass_targets.h"
 #include "inspector/position/position.h"
+#include "inspector/question/pass_targets.h"
 #include "inspector/state/picture_list.h"
 #include "trace/read/edits.h"
 #include "trace/read/reader.h"

@@ -19,6 +19,9 @@
 
 #define MODEL_VERTEX 0u
 #define ALIGNMENT    256u
+/* All devices bind so many bytes of a storage buffer (the limit maxStorageBufferRange). */
+#define MOST_REGION_BYTES ((uint64_t)128 << 20)
+#define ROOM_BYTES        ((uint64_t)32 << 20) /* where it is not known how many vertices there are */
 /* A vertex is shaded as often as a device likes: so many times more than it is drawn, or so many times at least. */
 #define MOST_TIMES 2u
 #define LEAST_KEPT 1024u
@@ -207,7 +210,8 @@ static enum lap_status name_inputs(struct mesh_values *v)
 static void choose_most(struct mesh_values *v)
 {
     const struct mesh *m = &v->mesh;
-    const uint64_t room = MESH_MOST_BYTES / sizeof(uint32_t) / v->code.stride;
+    const uint64_t bytes = m->is_known ? MOST_REGION_BYTES : ROOM_BYTES;
+    const uint64_t room = (bytes / sizeof(uint32_t) - v->code.first) / v->code.stride;
     const uint64_t wanted = (uint64_t)m->call.count * MOST_TIMES * (m->source.count ? m->source.count : 1) + LEAST_KEPT;
 
     v->most_invocations = (uint32_t)(m->is_known && wanted < room ? wanted : room);

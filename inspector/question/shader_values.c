@@ -5,8 +5,8 @@
 
 #include "gen_decode.h"
 #include "gen_ids.h"
-#include "inspector/question/probe_plan.h"
 #include "inspector/position/find.h"
+#include "inspector/question/probe_plan.h"
 #include "inspector/state/bound_walk.h"
 #include "inspector/twin/weave.h"
 

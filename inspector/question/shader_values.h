@@ -14,8 +14,8 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "inspector/question/pipeline_code.h"
 #include "inspector/position/position.h"
+#include "inspector/question/pipeline_code.h"
 #include "inspector/spirv/instrument.h"
 #include "trace/read/edits.h"
 #include "trace/read/reader.h"

@@ -16,8 +16,8 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "inspector/question/texel_fragments.h"
 #include "inspector/position/position.h"
+#include "inspector/question/texel_fragments.h"
 #include "trace/read/edits.h"
 #include "trace/read/reader.h"
 

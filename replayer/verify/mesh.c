@@ -300,7 +300,7 @@ static enum lap_status print_json_head(const struct replay *r, const struct prin
     return replay_json_line(line);
 }
 
-/* What JSON has no number for is a text. */
+/* JSON has no such numbers: they are texts. */
 static void print_json_number(double value)
 {
     if (isnan(value))

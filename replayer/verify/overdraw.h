@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * overdraw: --overdraw: writes how many fragments each texel of a render pass has (inspector/question/overdraw.h) when the
- * replay has ended: as a picture with a colour for each count and a legend below, or as uint32_t in rows. One thread.
+ * overdraw: --overdraw: writes how many fragments each texel of a render pass has (inspector/question/overdraw.h) when
+ * the replay has ended: as a picture with a colour for each count and a legend below, or as uint32_t in rows. One
+ * thread.
  */
 #ifndef LAP_REPLAYER_VERIFY_OVERDRAW_H
 #define LAP_REPLAYER_VERIFY_OVERDRAW_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shader_values: --debug: prints the values that a shader has computed (inspector/question/shader_values.h) when the replay
- * has ended, as text (shader_listing.h) or lines of JSON (docs/json.md). One thread.
+ * shader_values: --debug: prints the values that a shader has computed (inspector/question/shader_values.h) when the
+ * replay has ended, as text (shader_listing.h) or lines of JSON (docs/json.md). One thread.
  */
 #ifndef LAP_REPLAYER_VERIFY_SHADER_VALUES_H
 #define LAP_REPLAYER_VERIFY_SHADER_VALUES_H

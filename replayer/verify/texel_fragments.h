@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * texel_fragments: the fragments of a draw in the history of a texel (inspector/question/texel_fragments.h), as lines of
- * text or as JSON (docs/json.md). One thread.
+ * texel_fragments: the fragments of a draw in the history of a texel (inspector/question/texel_fragments.h), as lines
+ * of text or as JSON (docs/json.md). One thread.
  */
 #ifndef LAP_REPLAYER_VERIFY_TEXEL_FRAGMENTS_H
 #define LAP_REPLAYER_VERIFY_TEXEL_FRAGMENTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * texel_history: --pixel X,Y: prints the history of a texel (inspector/question/texel_history.h) when the replay has ended,
- * as lines of text or JSON (docs/json.md). One thread.
+ * texel_history: --pixel X,Y: prints the history of a texel (inspector/question/texel_history.h) when the replay has
+ * ended, as lines of text or JSON (docs/json.md). One thread.
  */
 #ifndef LAP_REPLAYER_VERIFY_TEXEL_HISTORY_H
 #define LAP_REPLAYER_VERIFY_TEXEL_HISTORY_H

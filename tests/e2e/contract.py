@@ -96,6 +96,7 @@ def a_missing_file_is_exit_status_3(context: Context) -> None:
     one_sentence(context.run([context.program("lapilli"), "find", "no-such.lapilli", "text"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "pixel", "no-such.lapilli", "--at", "1", "0,0"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "debug", "no-such.lapilli", "--at", "1.1.1.1", "--texel", "0,0"], expect=3).err)
+    one_sentence(context.run([context.program("lapilli"), "mesh", "no-such.lapilli", "--at", "1.1.1.1"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "assert", "no-such.lapilli", "frames == 0"], expect=3).err)
     one_sentence(context.run([context.program("lapilli"), "profile", "no-such.lapilli"], expect=3).err)
 
@@ -147,6 +148,9 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["pixel", "--at", "1", "f", "1,2", "3"], ["debug"], ["debug", "f"], ["debug", "f", "--at", "1.1.1.1"], ["debug", "f", "--texel", "1,2"], ["debug", "f", "g", "--at", "1.1.1.1", "--texel", "1,2"],
                     ["debug", "f", "--at", "1.1.1.1", "--texel", "1"], ["debug", "f", "--at", "1.1.1.1", "--vertex", "x"], ["debug", "f", "--at", "1.1.1.1", "--invocation", "1,2"],
                     ["debug", "f", "--at", "1.1.1.1", "--texel", "1,2", "--vertex", "1"], ["debug", "f", "--at", "1.1.1.1", "--texel", "1,2", "--instance", "1"],
+                    ["mesh"], ["mesh", "f"], ["mesh", "--at", "1.1.1.1"], ["mesh", "f", "--at", "x"], ["mesh", "f", "--at", "1.1.1.1", "--in", "--out"], ["mesh", "f", "--at", "1.1.1.1", "--rows", "2-1"], ["mesh", "f", "--at", "1.1.1.1", "--rows", "x"],
+                    ["mesh", "f", "--at", "1.1.1.1", "-o", "g.txt"], ["mesh", "f", "--at", "1.1.1.1", "-o", "g.csv", "--json"], ["mesh", "f", "--at", "1.1.1.1", "--clip"], ["mesh", "f", "--at", "1.1.1.1", "-o", "g.obj", "--rows", "1"],
+                    ["mesh", "f", "--at", "1.1.1.1", "--instance", "-1"], ["replay", "--mesh-rows", "1", "f"], ["replay", "--mesh", "1.1.1.1", "--skip", "1.1.1.1", "f"], ["replay", "--mesh", "1.1.1.1", "--mesh-as", "x", "f"],
                     ["replay", "--debug", "1.1.1.1", "f"], ["replay", "--texel", "1,2", "f"], ["replay", "--debug", "1.1.1.1", "--texel", "1,2", "--skip", "1.1.1.1", "f"],
                     ["pixel", "--at", "1", "--target", "VkBuffer:1", "f", "1,2"], ["pixel", "--at", "1", "--target", "VkImage:1,", "f", "1,2"], ["pixel", "--at", "1", "--aspect", "x", "f", "1,2"],
                     ["replay", "--pixel", "1,2", "f"], ["replay", "--pixel-at", "1", "f"], ["replay", "--fragments", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--pictures", "g", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--skip", "1.1.1.1", "f"],
@@ -159,7 +163,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
         done = context.run([context.program("lapilli"), *command], expect=2)
         check(bool(done.err.strip()) and not done.out.strip(), f"{command}: usage errors belong on stderr")
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
-                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["report", "--help"], ["image", "--help"], ["pixel", "--help"], ["debug", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"],
+                    ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["report", "--help"], ["image", "--help"], ["pixel", "--help"], ["debug", "--help"], ["mesh", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"],
                     ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"], ["run", "--help"], ["import", "--help"], ["assert", "--help"], ["profile", "--help"], ["farm", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")

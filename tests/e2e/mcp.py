@@ -66,6 +66,7 @@ def tools_answer_what_verbs_print(context: Context) -> None:
                 ("objects", {"at": "1", "count": True}, counts), ("bound", {"at": "1"}, counts),
                 ("memory", {"at": "1", "object": "VkBuffer:1", "bytes": 8}, verb("memory", "--json", "--at", "1", "out.lapilli", "VkBuffer:1", "0", "8")),
                 ("pixel", {"at": draw, "xy": "5,4", "target": target}, verb("pixel", "--json", "--at", draw, "--target", target, "out.lapilli", "5,4")),
+                ("mesh", {"at": draw, "rows": "0-1"}, verb("mesh", "--json", "--quiet", "--at", draw, "--rows", "0-1", "out.lapilli")),
                 *(("debug", {"at": draw, "vertex": 1, **name}, verb("debug", "--json", "--quiet", "--at", draw, "--vertex", "1", *(f"--name={value}" for value in name.values()), "out.lapilli")) for name in ({}, {"name": "gl_VertexIndex"}))]
     answers = talk(context, [{"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-03-26"}}, {"method": "notifications/initialized"}, {"id": 1, "method": "tools/list"},
                              call(2, "captures"), *(call(3, "framebuffer_picture", at=draw, **wish) for wish in ({}, {"file": "depth"}, {"file": "depth.png"})),

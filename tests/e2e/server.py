@@ -152,7 +152,7 @@ class Question:
 
     @property
     def plays(self) -> bool:
-        return self.words[0] in ("replay", "pixel", "debug") or bool({"--after", "--each", "--overdraw"} & {*self.words})
+        return self.words[0] in ("replay", "pixel", "debug", "mesh") or bool({"--after", "--each", "--overdraw"} & {*self.words})
 
 
 def verb(context: Context, words: list[str], file: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
@@ -209,6 +209,8 @@ def questions(context: Context, file: str) -> Iterator[Question]:
     yield Question("overdraw", f"overdraw/{begin}?rasterized=1", overdraw)
     yield Question("overdraw_picture", f"overdraw/{begin}/rasterized.png?rasterized=1", overdraw, f"files/{begin}-rasterized.png")
     yield Question("debug", f"debug/{last}?texel=100,100", ["debug", "--json", "--quiet", "--at", last, "--texel", "100,100", "FILE"])
+    yield Question("mesh", f"mesh/{last}?rows=1-2&instance=0", ["mesh", "--json", "--quiet", "--at", last, "--rows", "1-2", "--instance", "0", "FILE"])
+    yield Question("mesh", f"mesh/{last}?in=1", ["mesh", "--json", "--quiet", "--at", last, "--in", "FILE"])
     if "vkQueuePresentKHR" in {line["name"] for line in context.print_lines(file)}:
         yield Question("screenshot", "screenshots/1.png", ["replay", "--quiet", "--present", "headless", "--screenshot-dir", "files", "--screenshot", "1", "FILE"], "files/frame_1.png")
     yield Question("find", "find?text=vec", ["find", "--json", "FILE", "vec"])
@@ -518,9 +520,9 @@ def answers_of_waiting(program: Program, driver: str | None) -> Callable[[Contex
         frame, draws, _ = draws_of_a_frame(context)
         paths = [f"framebuffer/{at}{query}" for at in draws for query in ("", f"?skip={at}")]
         bound = json.loads(verb(context, ["state", "--json", "--at", draws[-1], "FILE"], "out.lapilli").stdout)["pass"]
-        paths += [f"each/{bound['begin']}?thumbs=32", f"pixel/{frame}?target={bound['attachments'][0]['image']}&all=1&xy=5,4", f"debug/{draws[-1]}?texel=5,4"]
+        paths += [f"each/{bound['begin']}?thumbs=32", f"pixel/{frame}?target={bound['attachments'][0]['image']}&all=1&xy=5,4", f"debug/{draws[-1]}?texel=5,4", f"mesh/{draws[-1]}", f"mesh/{draws[-1]}?in=1&rows=0-1"]
         found: list[list[Answer]] = []
-        gates = [Gate(context, name) for name in ("image", "pixel", "debug")]  # which play from the beginning
+        gates = [Gate(context, name) for name in ("image", "pixel", "debug", "mesh")]  # which play from the beginning
         for gate in gates:
             gate.open()
         for most in (0, 2):
