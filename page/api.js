@@ -119,15 +119,15 @@ class Api {
   /** Ends with `signal`, and with the chosen capture. */
   until(signal) { return signal ? AbortSignal.any([signal, this.opened.signal]) : this.opened.signal; }
 
-  /** A path below the chosen capture, with its queries; those without a value are left out. */
-  path(below, queries = {}) {
+  /** A path below the chosen capture, or another one, with its queries; those without a value are left out. */
+  path(below, queries = {}, capture = this.capture) {
     const text =
         Object.entries(queries)
             .filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
             .map(([name, value]) => `${name}=${
                      encodeURIComponent(value === true ? "1" : value).replace(/%2C/g, ",").replace(/%3A/g, ":")}`)
             .join("&");
-    return `/v1/captures/${this.capture}${below}${text ? "?" + text : ""}`;
+    return `/v1/captures/${capture}${below}${text ? "?" + text : ""}`;
   }
 
   json(path, options) { return this.ask(path, {...options, as: "json"}); }

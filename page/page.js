@@ -12,10 +12,11 @@ import {Capture} from "./lists.js";
 import {Drawer, Objects} from "./objects.js";
 import {nextTarget, Picture} from "./picture.js";
 import {Report} from "./report.js";
-import {changed, go, isPosition, onRoute, route} from "./route.js";
+import {changed, frameOf, go, isPosition, onRoute, route} from "./route.js";
 import {Search} from "./search.js";
 import {Shaders} from "./shaders.js";
 import {State} from "./state.js";
+import {counterpart} from "./step.js";
 import {Tree, windowPath} from "./tree.js";
 
 const root = document.documentElement;
@@ -43,7 +44,7 @@ let parts = null;
 let opening = null; // the last trace; false: it can't be shown
 
 const KEYS = [
-  ["n p", "next and previous draw, also across frames"], ["[ ] or ← →", "previous and next frame"],
+  ["n p", "next and previous draw, also across frames"], ["[ ] or ← →", "the same command in the previous and next frame"],
   ["↑ ↓ ← → Home End", "in the commands: move, open, close"], ["/", "search"], ["b", "before and after the command, or the change of a shader"],
   ["d", "dim what it does not change"], ["f", "flip the picture"], ["1", "fit, or a texel for a pixel"],
   ["wheel, drag", "zoom and move the picture"], ["click", "pin a texel: its values stay while you step, and its history is listed"],
@@ -264,6 +265,23 @@ async function stepDraw(step) {
                        .catch(() => {});
 }
 
+/** Goes to the command of another frame that stands at the same place. Target, pin and view stay. */
+async function stepFrame(step) {
+  if (!parts?.capture || route.view !== "commands") return;
+  stepFrame.queue = (stepFrame.queue ?? Promise.resolve()).then(async () => {
+    const {capture, subject} = route, frame = frameOf(subject) + step;
+    if (frame < 1 || frame > parts.capture.frames.total) return;
+    // Where a frame lacks the command, the next one may have it again.
+    const from = stepFrame.lost?.at === subject && stepFrame.lost.capture === capture ? stepFrame.lost.from : subject;
+    const {position, how} = await counterpart(from, frame);
+    if (route.capture !== capture || route.view !== "commands") return;
+    const exact = how === "path" || how === "draw" || !from.includes(".");
+    stepFrame.lost = exact ? null : {at: position, from, capture};
+    const sentence = exact ? "" : `Frame ${frame} has no command like ${from}: this is ${how === "pass" ? "its pass" : "the frame"}.`;
+    go({subject: position, query: {target: nextTarget()}}, {sentence});
+  }).catch(() => {});
+}
+
 function listen() {
   listenToLinks();
   document.addEventListener("next-draw", () => stepDraw(1));
@@ -290,9 +308,6 @@ function key(event) {
       event.target.closest("input, select, textarea, dialog"))
     return;
   const commands = route.view === "commands";
-  const frame = (by) => {
-    if (commands) parts.film.step(by);
-  };
   const acts = {
     "/": () => byId("search-text").focus(),
     "?": () => byId("keys").showModal(),
@@ -307,10 +322,10 @@ function key(event) {
     Object.assign(acts, {
       n: () => stepDraw(1),
       p: () => stepDraw(-1),
-      "[": () => frame(-1),
-      "]": () => frame(1),
-      ArrowLeft: () => frame(-1),
-      ArrowRight: () => frame(1),
+      "[": () => stepFrame(-1),
+      "]": () => stepFrame(1),
+      ArrowLeft: () => stepFrame(-1),
+      ArrowRight: () => stepFrame(1),
       b: () => parts.picture.toggleBefore(),
       d: () => parts.picture.toggleChanges(),
       ",": () => parts.picture.history.step(-1),

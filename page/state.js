@@ -28,7 +28,8 @@ import {bytesOf, valuesOf} from "./reflect.js";
 import {go, isCommand} from "./route.js";
 import {thumb} from "./thumb.js";
 import {counts} from "./tree.js";
-import {flatten, pretty} from "./values.js";
+import {flatten, pretty, typed} from "./values.js";
+import {viewportRows, VIEWPORT} from "./viewport.js";
 
 const FIRST = 100; // rows of a part that are there at once
 const CALLS = 200;
@@ -196,8 +197,8 @@ export class State {
         const mark = changed || inside?.sure ? "ch" : null;
         return [
           el("dt", {class: mark, title: one.title ?? one.label}, one.label),
-          el("dd", {class: mark, data: {key: one.key}}, one.make ? one.make() : linked(one.text),
-              changed && was !== undefined ? el("span", {class: "was"}, linked(was)) : null,
+          el("dd", {class: mark, data: {key: one.key}}, looks(one.make ? one.make() : one.text),
+              changed && was !== undefined ? el("span", {class: "was"}, typed(was)) : null,
               inside ? el("span", {class: "inside"}, inside.text) : null)
         ];
       };
@@ -292,6 +293,9 @@ export class State {
   }
 }
 
+/** Texts among what a row shows get the looks of their types. */
+const looks = (shown) => [shown].flat(9).map((part) => (typeof part === "string" ? typed(part) : part));
+
 /** The state as parts of rows. Each row has a key that is the same for other commands, and a text to compare. */
 export function describe(state, {info, shaders, pass, names}) {
   const parts = [];
@@ -307,8 +311,10 @@ export function describe(state, {info, shaders, pass, names}) {
       part("Pipeline",
           bound.pipeline ? `${point === "graphics" ? "" : point + " "}${bound.pipeline}` : "shader objects",
           pipelineRows(state, bound, info, shaders, row));
+    if (point === "graphics") part("Viewport", "", viewportRows(state, info, row));
     descriptors(state, bound, names, part, row);
   }
+  if (!state.bound.graphics) part("Viewport", "", viewportRows(state, info, row));
   const setInput = state.dynamicState?.find(({name}) => name === "vkCmdSetVertexInputEXT");
   const input = setInput?.args ?? info?.pVertexInputState;
   const inputs =
@@ -331,8 +337,9 @@ export function describe(state, {info, shaders, pass, names}) {
   part("Input", count(inputs.length, "buffer"), inputs);
   if (state.pass) part("Pass", state.pass.renderPass ?? "dynamic rendering", passRows(state.pass, pass, at, row));
   part("Push constants", names?.push?.name ?? "", pushRows(state.pushConstants ?? [], names?.push, row));
-  part("Dynamic state", count(state.dynamicState?.length ?? 0, "command"),
+  part("Dynamic state", count(state.dynamicState?.filter(({name}) => !VIEWPORT.test(name)).length ?? 0, "command"),
       (state.dynamicState ?? [])
+          .filter(({name}) => !VIEWPORT.test(name))
           .flatMap((one) => flatten(
                        one.args).filter(([label]) => !["commandBuffer"].includes(label) && !/Count$|^first/.test(label))
                                 .map(([label, text]) =>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Parameters of calls, as lapilli print has them, as text.
 
-import {el, linked, plain, short} from "./dom.js";
+import {el, handle, plain, short} from "./dom.js";
 
 const LINES = 400;
 const silent = (name, value) =>
@@ -42,6 +42,31 @@ export function flatten(value, prefix = "", out = []) {
   return out;
 }
 
+// A handle, a number, or a name of Vulkan in capitals. What stands in quotes is text of the program.
+const KIND =
+    /(“[^”]*”)|\b(Vk[A-Z][A-Za-z0-9]*:\d+)\b|(?<![\w.#-])(-?(?:0x[0-9a-f]+|\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?))(?![\w:])|\b((?:[A-Z][A-Z0-9_]*[A-Z0-9])(?![a-z:]))\b/g;
+const WORD = /^(?:true|false|null|on|off)$/;
+const LOOK = ["text", "", "number", "enum"];
+
+/** A text whose handles are links, and whose numbers, names of Vulkan and quotes look different. */
+export function typed(text, extra) {
+  const whole = String(text), parts = [];
+  if (WORD.test(whole)) return [el("span", {class: "v-enum"}, whole)];
+  let end = 0;
+  for (const found of whole.matchAll(KIND)) {
+    parts.push(whole.slice(end, found.index));
+    const kind = found.slice(1).findIndex((one) => one !== undefined);
+    parts.push(kind === 1 ? handle(found[0], extra) : el("span", {class: "v-" + LOOK[kind]}, found[0]));
+    end = found.index + found[0].length;
+  }
+  return [...parts, whole.slice(end)].filter((part) => part !== "");
+}
+
+/** What stands for a string of the program, and for any other value. */
+const leaf = (value, shown) => typeof value === "string" && shown === value && !/^(?:Vk\w+:\d+|0x[0-9a-f]+|-?\d+|NaN|-?inf\w*)$/i.test(value)
+    ? el("span", {class: "v-text"}, shown)
+    : typed(shown);
+
 /** A structure in lines, deeper ones indented. Handles are links. */
 export function pretty(value) {
   const lines = [];
@@ -53,7 +78,7 @@ export function pretty(value) {
         ? `[${one.slice(0, 256).map(text).join(", ")}${one.length > 256 ? ", …" : ""}]`
         : text(one) !== "[object Object]" && !Array.isArray(one) ? text(one)
                                                                  : null;
-    const line = el("div", {}, key, inline === null ? null : linked(inline));
+    const line = el("div", {}, key, inline === null ? null : leaf(one, inline));
     line.style.paddingLeft = `${depth * 14}px`;
     lines.push(line);
     if (inline === null)
