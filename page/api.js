@@ -11,7 +11,8 @@ export class ApiError extends Error {
   }
 }
 
-const TOKEN = "lapilli-token";
+export const TOKEN = "lapilli-token";
+const PLACE = "lapilli-place";
 const CACHE_BYTES = 96 << 20;
 const PICTURE_BYTES = 128 << 20;
 
@@ -95,7 +96,10 @@ class Api {
     this.watchers = {busy: () => {}, incomplete: () => {}, lost: () => {}};
   }
 
-  /** Takes the token out of the address, or finds the one of an earlier visit. */
+  /**
+   * Takes the token out of the address, or finds the one of an earlier visit. An address without a place is completed by the
+   *  one that was kept.
+   */
   takeToken() {
     const query = new URLSearchParams(location.search);
     const given = query.get("token");
@@ -103,10 +107,26 @@ class Api {
       this.token = given;
       keep(sessionStorage, given);
       keep(localStorage, given);
-      history.replaceState(null, "", location.pathname + location.hash);
+      const place = location.hash.length > 2 ? location.hash : read(localStorage, PLACE) ?? "";
+      drop(localStorage, PLACE);
+      history.replaceState(null, "", location.pathname + place);
     } else
       this.token = read(sessionStorage) || read(localStorage) || "";
     return this.token !== "";
+  }
+
+  /** Takes the token that another window has got since. False: there is none but this one. */
+  newerToken() {
+    const found = read(localStorage);
+    if (!found || found === this.token) return false;
+    this.token = found;
+    keep(sessionStorage, found);
+    return true;
+  }
+
+  /** Keeps the place of the address for the window that is opened with a token. */
+  keepPlace() {
+    if (location.hash.length > 2) keep(localStorage, location.hash, PLACE);
   }
 
   /** Chooses a capture. All that was asked about the one before is ended. */
@@ -263,16 +283,22 @@ class Api {
   leave() { this.watchers.busy(--this.running); }
 }
 
-function keep(storage, value) {
+function keep(storage, value, name = TOKEN) {
   try {
-    storage.setItem(TOKEN, value);
+    storage.setItem(name, value);
   } catch { /* storage is off: the token lasts as long as the page */
   }
 }
-function read(storage) {
+function read(storage, name = TOKEN) {
   try {
-    return storage.getItem(TOKEN);
+    return storage.getItem(name);
   } catch { return null; }
+}
+function drop(storage, name) {
+  try {
+    storage.removeItem(name);
+  } catch { /* storage is off */
+  }
 }
 
 const parseLines = (text) => text.split("\n").filter((line) => line).map((line) => JSON.parse(line));

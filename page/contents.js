@@ -3,9 +3,12 @@
 // which range is asked first, and bytes only where that differs.
 
 import {aborted, api} from "./api.js";
+import {short} from "./dom.js";
 import {creation} from "./facts.js";
+import {bytesOf, valuesOf} from "./reflect.js";
 
 const LARGEST = 1 << 20; // bytes that are compared
+const VALUES = 64;       // members that differ
 
 const DIFFER = {sure: true, text: "contents differ"};
 const maybe = (why) => ({sure: false, text: `contents may differ: ${why}`});
@@ -89,4 +92,53 @@ async function compareImage(image, positions, options) {
   const [x, y] = (await Promise.all(positions.map((at) => api.bytes(api.path(`/images/${image}.raw`, {at}), options))))
                      .map((one) => new Uint8Array(one));
   return x.length === y.length && x.every((byte, i) => byte === y[i]) ? null : DIFFER;
+}
+
+/** The bytes of a side, {contents, at, capture}, as far as they are compared: {view, begin, unknown}. */
+async function bytesOfSide({contents: {buffer, offset, bytes}, at, capture}, options) {
+  const path = "/memory/" + buffer, {size} = await api.json(api.path(path, {at, parts: true}, capture), options);
+  const many = Math.min(bytes ?? size, size - offset, LARGEST);
+  if (many <= 0) return {view: new DataView(new ArrayBuffer(0)), unknown: false};
+  const {hex, parts} = await api.json(api.path(path, {at, offset: String(offset), bytes: many}, capture), options);
+  return {view: bytesOf(hex), unknown: parts.some((part) => !knows(part) && part.begin < offset + many && part.end > offset)};
+}
+
+/** Members that differ as [name, theirs, ours]; where there are none how many bytes do, in the same form. */
+function differences(theirs, ours, members) {
+  const show = (member, view) => valuesOf(member, view).map((line) => line.map((one) => (one === null ? "?" : short(typeof one === "bigint" ? String(one) : one))).join("  ")).join("; ");
+  const named = (members ?? []).map((member) => [member.name, show(member, theirs), show(member, ours)])
+                    .filter(([, a, b]) => a !== b);
+  if (named.length) return named.slice(0, VALUES);
+  const most = Math.min(theirs.byteLength, ours.byteLength), at = [];
+  for (let i = 0; i < most; i++)
+    if (theirs.getUint8(i) !== ours.getUint8(i)) at.push(i);
+  return at.length ? [["bytes", `of ${most}, the first at ${at[0]}`, String(at.length)]] : [];
+}
+
+/**
+ * What of the contents that two sides have bound differs: null, or {sure, text, values}, where values are
+ *  [name, theirs, ours]. A side is {contents, at, capture}; contents are as compareContents takes them.
+ */
+export async function compareSides(theirs, ours, members, options) {
+  const [a, b] = [theirs.contents, ours.contents], same = theirs.capture === ours.capture && JSON.stringify(a) === JSON.stringify(b);
+  try {
+    if (same || b.view) {
+      const found = same ? await compareContents(b, theirs.at, ours.at, options) : unknown("they are in buffer views");
+      if (!found?.sure || !b.buffer) return found;
+    }
+    if (a.buffer && b.buffer) {
+      const [x, y] = await Promise.all([theirs, ours].map((side) => bytesOfSide(side, options)));
+      const values = differences(x.view, y.view, members);
+      if (values.length) return x.unknown || y.unknown ? {...maybe("not all is known"), values} : {...DIFFER, values};
+      return same ? DIFFER : x.unknown || y.unknown ? maybe("not all is known") : x.view.byteLength === y.view.byteLength ? null : DIFFER;
+    }
+    if (!a.image || !b.image) return unknown("they are of other kinds");
+    if (theirs.capture === ours.capture) return null; // the row has another image
+    const [x, y] = (await Promise.all([theirs, ours].map(({contents, at, capture}) => api.bytes(api.path(`/images/${contents.image}.raw`, {at}, capture), options))))
+                       .map((one) => new Uint8Array(one));
+    return x.length === y.length && x.every((byte, i) => byte === y[i]) ? null : DIFFER;
+  } catch (error) {
+    if (aborted(error)) throw error;
+    return unknown(error.sentence ?? String(error));
+  }
 }

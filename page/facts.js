@@ -23,13 +23,16 @@ function once(key, ask) {
   return made.get(key);
 }
 
+/** Of the shown capture, or of another one that it is compared with. */
+const key = (what, capture = "") => `${capture} ${what}`;
+
 export const forget = () => made.clear();
 
 /**
  * What `lapilli state` says about an object. Members that change are those of the first position that was asked for.
  */
-export const objectFacts = (object, at, {late = false} = {}) =>
-    once(object, () => api.json(api.path(`/objects/${object}`, {at}), {late}));
+export const objectFacts = (object, at, {late = false, capture} = {}) =>
+    once(key(object, capture), () => api.json(api.path(`/objects/${object}`, {at}, capture), {late}));
 
 /** The structure that an object was made from, or null. */
 export async function creation(object, at, options) {
@@ -43,13 +46,13 @@ export async function creation(object, at, options) {
 }
 
 /** The structure that a pipeline was made from; what it has from libraries is filled in. */
-export async function pipelineInfo(pipeline, at, depth = 0) {
-  const info = await creation(pipeline, at);
+export async function pipelineInfo(pipeline, at, {capture, depth = 0} = {}) {
+  const info = await creation(pipeline, at, {capture});
   const libraries = info?.pNext?.find(({pLibraries}) => pLibraries)?.pLibraries ?? [];
   if (!libraries.length || depth > 2) return info;
   const whole = {...info};
   for (const library of libraries) {
-    const part = await pipelineInfo(library, at, depth + 1).catch((error) => {
+    const part = await pipelineInfo(library, at, {capture, depth: depth + 1}).catch((error) => {
       if (aborted(error)) throw error; // another trace has libraries of its own
     });
     for (const [name, value] of Object.entries(part ?? {}))
@@ -62,15 +65,15 @@ export async function pipelineInfo(pipeline, at, depth = 0) {
 }
 
 /** The code of a pipeline: [{hash, stages: [{stage, entry}]}]. */
-export const pipelineShaders = (pipeline, at) => once(
-    "shaders of " + pipeline, () => api.json(api.path("/shaders", {pipeline, at})).then((answer) => answer.shaders));
+export const pipelineShaders = (pipeline, at, {capture} = {}) => once(key("shaders of " + pipeline, capture),
+    () => api.json(api.path("/shaders", {pipeline, at}, capture)).then((answer) => answer.shaders));
 
 /** What the shaders of a pipeline name: {push, bindings} of all of its stages together. */
-export const pipelineNames = (pipeline, at) => once("names of " + pipeline, async () => {
+export const pipelineNames = (pipeline, at, {capture} = {}) => once(key("names of " + pipeline, capture), async () => {
   const all = {push: null, bindings: new Map()};
-  for (const {hash, code} of await pipelineShaders(pipeline, at)) {
+  for (const {hash, code} of await pipelineShaders(pipeline, at, {capture})) {
     if (code !== "spirv") continue;
-    const {spirv} = await api.json(api.path("/shaders/" + hash));
+    const {spirv} = await api.json(api.path("/shaders/" + hash, {}, capture));
     const {push, bindings} = reflect(spirv ?? "");
     if ((push?.members.length ?? 0) > (all.push?.members.length ?? 0)) all.push = push;
     for (const [place, one] of bindings)

@@ -77,10 +77,6 @@ export class Film {
   }
 
   choose(frame) { go({view: "commands", subject: String(frame), query: {target: null, before: null}}); }
-  step(by) {
-    const frame = this.current + by;
-    if (frame >= 1 && frame <= this.capture.frames.total) this.choose(frame);
-  }
 
   show(position) {
     if (position === this.position) return;

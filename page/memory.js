@@ -3,6 +3,7 @@
 
 import {api} from "./api.js";
 import {chip, dim, el, fill, number, press, short, size, skeleton} from "./dom.js";
+import {saveRows} from "./export.js";
 import {pipelineNames} from "./facts.js";
 import {origin} from "./objects.js";
 import {go} from "./route.js";
@@ -87,7 +88,7 @@ export class Memory {
     this.box = el("div", {class: "memory", tabindex: "0", "aria-label": "Bytes"});
     this.parts = el("div", {class: "texture dim"});
     box.append(el("details", {class: "part", open: true}, el("summary", {}, "Bytes", this.about),
-                   el("div", {class: "tools"}, this.members, this.chips, this.types, dim("at"), this.from), this.box),
+                   el("div", {class: "tools"}, this.members, this.chips, this.types, dim("at"), this.from, saveRows(this)), this.box),
         el("details", {class: "part", open: true}, el("summary", {}, "Written by"), this.parts));
     this.origins();
     this.show(query);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The page: the header, which view is shown, the keys, and what is said when nothing can be shown.
 
-import {aborted, api} from "./api.js";
+import {aborted, api, TOKEN} from "./api.js";
 import {byId, chip, count, el, fill, later, size} from "./dom.js";
 import {Debug} from "./debug.js";
 import {Edit} from "./edit.js";
@@ -12,7 +12,7 @@ import {Capture} from "./lists.js";
 import {Drawer, Objects} from "./objects.js";
 import {nextTarget, Picture} from "./picture.js";
 import {Report} from "./report.js";
-import {changed, frameOf, go, isPosition, onRoute, route} from "./route.js";
+import {address, changed, frameOf, go, isPosition, onRoute, route} from "./route.js";
 import {Search} from "./search.js";
 import {Shaders} from "./shaders.js";
 import {State} from "./state.js";
@@ -73,12 +73,21 @@ function boot() {
   };
   listen();
   onRoute(show);
-  if (api.takeToken())
+  if (api.takeToken()) {
+    changed();
     begin();
-  else
+  } else {
+    api.keepPlace();
     gate("This page needs its key",
         "Open the address that lapilli serve printed. It has a token in it that lets this browser look into your traces.",
         `http://${location.host}/?token=…`);
+  }
+}
+
+/** The address of a trace that has got another id since the link was copied has the name of its file, too. */
+function byFile({query}) {
+  const found = parts.captures.filter(({file}) => query.file === file);
+  return found.length === 1 ? found[0].id : null;
 }
 
 /** Asks which traces there are, and shows what the address says; again where the server did not answer. */
@@ -100,6 +109,7 @@ async function begin() {
   reset("");
   parts = {...parts, captures};
   if (captures.some(({id}) => id === route.capture)) return changed(route.says);
+  if (byFile(route)) return go({capture: byFile(route), query: {file: null}}, {replace: true});
   const [{id, file}] = captures, options = {replace: true};
   if (route.capture) options.sentence = `There is no trace ${route.capture}: this is ${file}.`;
   // The one trace that is open may have had another id when the address was kept.
@@ -114,6 +124,8 @@ const showState = later(50, (position) => parts.state.show(position));
 async function show(now) {
   if (!parts) return;
   const found = parts.captures.find(({id}) => id === now.capture);
+  if (!found && byFile(now)) return go({capture: byFile(now), query: {file: null}}, {replace: true});
+  if (found && now.query.file) return go({query: {file: null}}, {replace: true, sentence: now.says});
   if (!found) {
     leave("");
     byId("captures").value = "";
@@ -157,7 +169,7 @@ async function show(now) {
     parts.edit.show(query);
     parts.debug.show(subject, query);
     parts.picture.show(subject, query);
-    showState(subject);
+    showState(query.show === "calls" && query.call ? "#" + query.call : subject);
   } else if (view === "objects")
     parts.objects.show(subject, query, left.at ?? "");
   else if (view === "report")
@@ -233,6 +245,7 @@ async function open(found) {
       search: parts.search ?? new Search()
     });
     parts.state.capture = capture;
+    parts.state.offer(parts.captures.filter(({id}) => id !== found.id));
     return true;
   } catch (error) {
     if (aborted(error)) return false; // another one is opened
@@ -286,6 +299,11 @@ function listen() {
   listenToLinks();
   document.addEventListener("next-draw", () => stepDraw(1));
   document.addEventListener("keydown", key);
+  // Another window has got a token.
+  addEventListener("storage", ({key}) => {
+    if (key === TOKEN && root.dataset.state === "failed" && api.newerToken()) begin();
+  });
+  byId("copy-link").addEventListener("click", copyLink);
   const select = byId("captures");
   select.addEventListener("change", () => go({capture: select.value, view: "commands", subject: ""}, {fresh: true}));
   byId("keys-open").addEventListener("click", () => byId("keys").showModal());
@@ -301,6 +319,15 @@ function listen() {
     if (event.target === byId("keys")) byId("keys").close();
   });
   for (const splitter of document.querySelectorAll(".splitter")) split(splitter);
+}
+
+/** A link to what is shown, without the token. It has the name of the file, since ids change with the files and the programs. */
+async function copyLink({currentTarget: button}) {
+  const link = `${location.origin}/${address({...route, query: {...route.query, file: byId("file").textContent}})}`;
+  button.dataset.link = link;
+  const done = await navigator.clipboard.writeText(link).then(() => true, () => false);
+  button.firstChild.data = done ? "copied" : "copy the address";
+  setTimeout(() => { button.firstChild.data = "copy link"; }, 2000);
 }
 
 function key(event) {
@@ -384,10 +411,14 @@ function lost(error) {
   else if (error.status === 0)
     gate("The server does not answer", "Has lapilli serve ended?", "",
         chip("try again", null, begin, {id: "begin"}));
-  else
+  else if (api.newerToken())
+    begin();
+  else {
+    api.keepPlace();
     gate("This page's key does not fit",
-        "The server was started again, perhaps. Open the address that lapilli serve printed.",
+        "The server was started again, perhaps. Open the address that lapilli serve printed. It leads to this place.",
         `http://${location.host}/?token=…`);
+  }
 }
 
 function gate(title, sentence, code, ...more) {

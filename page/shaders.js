@@ -3,6 +3,7 @@
 
 import {aborted, api} from "./api.js";
 import {byId, chip, count, dim, el, fill, handle, later, notice, plain, size, skeleton} from "./dom.js";
+import {saveShader} from "./export.js";
 import {drawWith} from "./edit.js";
 import {left} from "./links.js";
 import {go} from "./route.js";
@@ -179,7 +180,7 @@ export class Shaders {
     const code = el("div", {class: "code", id: "code", tabindex: "0", "aria-label": "Code"});
     fill(box,
         el("div", {class: "tools"}, el("b", {class: "mono"}, shader.hash), dim(`${shader.code}, ${size(shader.bytes)}`),
-            shader.code === "spirv" ? [this.glsl, this.edit(shader)] : null),
+            shader.code === "spirv" ? [this.glsl, this.edit(shader)] : null, saveShader(shader, text)),
         el("details", {class: "part"}, el("summary", {}, "Used by", dim(count(shader.uses.length, "object"))), uses),
         text ? code : notice("No text", "A driver's binary has none."));
     this.hit = -1;

@@ -2,7 +2,9 @@
 // What a command finds bound, and what of it differs from the draw before it.
 
 import {aborted, api} from "./api.js";
-import {compareContents} from "./contents.js";
+import {callsPath} from "./calls.js";
+import {Compare} from "./compare.js";
+import {compareContents, compareSides} from "./contents.js";
 import {STAGES} from "./debug.js";
 import {
   byId,
@@ -25,7 +27,8 @@ import {
 import {NO_EDIT} from "./edit.js";
 import {creation, pipelineInfo, pipelineNames, pipelineShaders} from "./facts.js";
 import {bytesOf, valuesOf} from "./reflect.js";
-import {go, isCommand} from "./route.js";
+import {frameOf, go, isCommand, route} from "./route.js";
+import {counterpart} from "./step.js";
 import {thumb} from "./thumb.js";
 import {counts} from "./tree.js";
 import {flatten, pretty, typed} from "./values.js";
@@ -38,7 +41,7 @@ const CONTENTS = 32; // buffers and images whose contents are compared
 
 export class State {
   constructor(capture) {
-    Object.assign(this, {capture, changedOnly: false, held: null, closed: new Set(["Dynamic state"])});
+    Object.assign(this, {capture, changedOnly: false, held: null, trace: null, closed: new Set(["Dynamic state"])});
     this.box = byId("state");
     this.chips = {
       changed: chip("changed", false, () => this.choose(true),
@@ -47,7 +50,9 @@ export class State {
       hold: chip(
           "compare", false, () => this.hold(), {title: "compare what is selected next with this", id: "state-hold"}),
     };
-    fill(byId("state-modes"), this.chips.changed, this.chips.all, this.chips.hold);
+    this.pictures = new Compare();
+    this.traces = el("select", {id: "state-trace", "aria-label": "Trace to compare with", hidden: true, title: "compare with the same place of another trace", on: {change: () => this.with(this.traces.value)}});
+    fill(byId("state-modes"), this.chips.changed, this.chips.all, this.chips.hold, this.traces);
     this.box.addEventListener("toggle", (event) => {
       const {part} = event.target.dataset;
       if (part) this.closed[event.target.open ? "delete" : "add"](part);
@@ -60,6 +65,23 @@ export class State {
     this.chips.all.setAttribute("aria-pressed", String(!changedOnly));
     this.box.classList.toggle("only-changed", changedOnly);
   }
+
+  /** The other traces that commands can be compared with: [{id, file}]. */
+  offer(captures) {
+    fill(this.traces, el("option", {value: ""}, "this trace"), captures.map(({id, file}) => el("option", {value: id}, file)));
+    this.traces.hidden = captures.length === 0;
+    this.trace = null;
+    this.others = captures;
+  }
+
+  with(id) {
+    this.trace = this.others.find((one) => one.id === id) ?? null;
+    this.keep(null);
+    this.show(this.at, true);
+  }
+
+  /** Whether somebody has chosen what is compared. */
+  get chosen() { return Boolean(this.trace || (this.held && this.held !== this.at)); }
 
   hold() {
     this.keep(this.held ? null : this.at);
@@ -75,6 +97,7 @@ export class State {
 
   /** Nobody looks any more. A state that has not come is asked for when somebody looks again. */
   leave() {
+    this.pictures.stop?.abort();
     if (!this.stop) return;
     this.stop.abort();
     this.at = "";
@@ -96,15 +119,19 @@ export class State {
     this.stop = new AbortController();
     const {signal} = this.stop;
     this.at = position;
+    this.pictures.forget();
     fill(byId("state-title"), el("span", {class: "mono"}, position));
     const command = isCommand(position);
     for (const button of Object.values(this.chips)) button.hidden = !command;
+    this.traces.hidden = !command || !this.others?.length;
     const wait = setTimeout(() => {
       if (!signal.aborted && this.box.dataset.at !== position) fill(this.box, skeleton(9));
     }, 120);
     try {
       if (command)
         await this.showCommand(position, signal);
+      else if (position.startsWith("#"))
+        await this.showCall(position, signal);
       else
         await this.showPlace(position, signal);
     } catch (error) {
@@ -130,15 +157,19 @@ export class State {
     this.box.scrollTop = scroll;
     const {other, parts: before} = await compared;
     signal.throwIfAborted();
+    if (!before && this.trace) this.pictures.say(`${this.trace.file} has no command like this one`);
     if (!before) return;
+    if (this.chosen) this.pictures.show([{capture: this.trace?.id, at: other}, {at: position}], route.query.target);
     // Parameters of another command say nothing about this one's.
     const comparable = (part) => part.title !== "Parameters" || before.command === parts.command;
     const was = new Map(before.filter(comparable)
                             .flatMap((part) => part.rows.map((row) => [part.title + "/" + row.key, row.text])));
+    const theirs = new Map(before.flatMap((part) => part.rows.map((row) => [part.title + "/" + row.key, row.contents])));
     const draw = (contents) => this.draw(position, parts, was, other, comparable, contents);
     draw(null);
     this.box.scrollTop = scroll;
-    const contents = await this.contents(position, other, parts, was, options);
+    const contents = await (this.chosen ? this.sides(position, other, parts, theirs, options)
+                                              : this.contents(position, other, parts, was, options));
     signal.throwIfAborted();
     if (contents.size === 0) return this.summarize(other, was, contents);
     const now = this.box.scrollTop;
@@ -164,21 +195,37 @@ export class State {
     return new Map(found.filter(([, one]) => one));
   }
 
+  /** The same of what has been chosen to be compared: bytes of buffers in other ranges, and of other traces, too. */
+  async sides(position, other, parts, theirs, options) {
+    const rows = parts.flatMap((part) => part.rows.map((row) => ({...row, key: part.title + "/" + row.key})))
+                     .filter(({key, contents}) => contents && theirs.get(key));
+    const capture = this.trace?.id;
+    const found = await Promise.all(rows.map(async ({key, contents, members}, i) => [
+      key, i < CONTENTS ? await compareSides({contents: theirs.get(key), at: other, capture}, {contents, at: position}, members, {...options, late: true})
+                        : {sure: false, text: "contents are not compared: there are many"}
+    ]));
+    return new Map(found.filter(([, one]) => one));
+  }
+
   async compared(position, options) {
+    if (this.trace) {
+      const {position: other, how} = await counterpart(position, frameOf(position), undefined, this.trace.id);
+      return {other, parts: how === "pass" || isCommand(other) ? await this.parts(other, options, this.trace.id) : null};
+    }
     const other =
         this.held && this.held !== position ? this.held : (await this.capture.neighbour(position, -1))?.position;
     return {other, parts: other ? await this.parts(other, options) : null};
   }
 
-  async parts(position, options) {
-    const state = await api.json(api.path(`/commands/${position}/state`), options);
+  async parts(position, options, capture) {
+    const state = await api.json(api.path(`/commands/${position}/state`, {}, capture), options);
     const [, bound] = Object.entries(state.bound)[0] ?? [];
     const none = () => null;
     const [info, shaders, pass, names] = await Promise.all([
-      bound?.pipeline ? pipelineInfo(bound.pipeline, position).catch(none) : null,
-      bound?.pipeline ? pipelineShaders(bound.pipeline, position).catch(none) : null,
-      state.pass?.renderPass ? creation(state.pass.renderPass, position).catch(none) : null,
-      bound?.pipeline ? pipelineNames(bound.pipeline, position).catch(none) : null,
+      bound?.pipeline ? pipelineInfo(bound.pipeline, position, {capture}).catch(none) : null,
+      bound?.pipeline ? pipelineShaders(bound.pipeline, position, {capture}).catch(none) : null,
+      state.pass?.renderPass ? creation(state.pass.renderPass, position, {capture}).catch(none) : null,
+      bound?.pipeline ? pipelineNames(bound.pipeline, position, {capture}).catch(none) : null,
     ]);
     options.signal.throwIfAborted();
     return describe(state, {info, shaders, pass, names});
@@ -192,20 +239,20 @@ export class State {
     const made = parts.map((part) => {
       const row = (one) => {
         const was = before?.get(part.title + "/" + one.key);
-        const changed = before && comparable(part) && was !== one.text;
+        const changed = before && comparable(part) && !this.equal(was, one.text);
         const inside = contents?.get(part.title + "/" + one.key);
         const mark = changed || inside?.sure ? "ch" : null;
         return [
           el("dt", {class: mark, title: one.title ?? one.label}, one.label),
           el("dd", {class: mark, data: {key: one.key}}, looks(one.make ? one.make() : one.text),
               changed && was !== undefined ? el("span", {class: "was"}, typed(was)) : null,
-              inside ? el("span", {class: "inside"}, inside.text) : null)
+              inside ? [el("span", {class: "inside"}, inside.text), differing(inside)] : null)
         ];
       };
       const list = el("dl", {}, part.rows.slice(0, FIRST).map(row));
       for (const one of part.rows) {
         const key = part.title + "/" + one.key;
-        if (before && comparable(part) && (before.get(key) !== one.text || contents?.get(key)?.sure)) changes++;
+        if (before && comparable(part) && (!this.equal(before.get(key), one.text) || contents?.get(key)?.sure)) changes++;
       }
       const more = part.rows.length > FIRST ? chip(`${number(part.rows.length - FIRST)} more`, null, (event) => {
         const shown = list.childElementCount / 2;
@@ -220,11 +267,17 @@ export class State {
           more ? el("div", {class: "tools"}, more) : null);
     });
     const against = other ? el("div", {class: "tools dim", id: "state-against"}) : null;
-    fill(this.box, against, made, el("div", {class: "nothing"}, before ? "" : "There is no draw before it."));
+    fill(this.box, against, this.chosen ? this.pictures.box : null, made, el("div", {class: "nothing"}, before ? "" : "There is no draw before it."));
     this.box.dataset.at = position;
     this.box.dataset.against = other ?? "";
     this.box.dataset.changes = changes;
     if (other) this.summarize(other, before, contents);
+  }
+
+  /** Handles of two traces say nothing of each other: what they stand for is compared. */
+  equal(was, text) {
+    const neutral = (one) => one?.replace(/\b(Vk\w+):\d+/g, "$1");
+    return this.trace ? neutral(was) === neutral(text) : was === text;
   }
 
   /** Says how many differences there are, and what is still being compared. */
@@ -233,7 +286,7 @@ export class State {
     const unsure = [...contents?.values() ?? []].filter(({sure}) => !sure).length;
     this.box.dataset.compared = contents ? "contents" : before ? "bindings" : "";
     const found = changes ? count(changes, "difference") : contents ? "no difference" : "no other bindings";
-    fill(byId("state-against"), el("span", {}, found, changes || contents ? " from " : " than ", place(other),
+    fill(byId("state-against"), el("span", {}, found, changes || contents ? " from " : " than ", this.trace ? `${this.trace.file} ${other}` : place(other),
                                     contents ? "" : before ? ", contents are being compared" : "",
                                     unsure ? `, contents of ${number(unsure)} may differ` : ""));
   }
@@ -269,6 +322,17 @@ export class State {
     }
   }
 
+  /** A call outside of command buffers. */
+  async showCall(position, signal) {
+    const call = (await api.lines(callsPath(position), {signal})).find((line) => !("command" in line));
+    fill(byId("state-title"), el("span", {class: "mono"}, position, " ", call.name));
+    const rows = [["thread", call.thread], ["frame", call.frame], ["result", call.result]].filter(([, value]) => value !== undefined);
+    fill(this.box, el("details", {class: "part", open: true, data: {part: "Call"}}, el("summary", {}, "Call"),
+            el("dl", {}, rows.map(([label, value]) => [el("dt", {}, label), el("dd", {}, typed(value))]))),
+        el("details", {class: "part", open: true, data: {part: "Parameters"}}, el("summary", {}, "Parameters"), pretty(call.args)));
+    this.box.dataset.at = position;
+  }
+
   async showDiff(frame, signal) {
     if (frame < 2) return;
     const diff = await api.json(api.path(`/diff/${frame - 1}/${frame}`), {signal}).catch((error) => {
@@ -292,6 +356,10 @@ export class State {
     }
   }
 }
+
+/** The values of a block, or bytes, that differ. */
+const differing = ({values}) => values && el("div", {class: "differing"},
+    values.map(([name, was, now]) => el("div", {}, dim(name, " "), typed(now), el("span", {class: "was"}, typed(was)))));
 
 /** Texts among what a row shows get the looks of their types. */
 const looks = (shown) => [shown].flat(9).map((part) => (typeof part === "string" ? typed(part) : part));
@@ -473,6 +541,7 @@ function descriptors(state, bound, names, part, row) {
         rows.push({
           ...row(`${binding.binding} ${one.element}`, label, descriptorText(one),
               () => descriptor(one, state.at, state.names, block), contentsOf(one)),
+          members: known?.block?.members,
           title
         });
       }

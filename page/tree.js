@@ -3,6 +3,7 @@
 
 import {aborted, api} from "./api.js";
 import {byId, chip, count, dim, el, fill, notice, number, press} from "./dom.js";
+import {callRow, callsOf} from "./calls.js";
 import {Each} from "./each.js";
 import {workOf} from "./lists.js";
 import {nextTarget} from "./picture.js";
@@ -27,6 +28,7 @@ const MODES = [
   ["dispatches", "dispatches", "dispatches and ray traces as a list"],
   ["passes", "passes", "command buffers, render passes and labels alone"],
   ["all", "all", "every command"],
+  ["calls", "calls", "calls outside of command buffers: submits, waits, creates, updates, maps"],
   ["time", "time", "passes, labels and commands outside of passes, the longest first"],
 ];
 
@@ -233,6 +235,12 @@ export class Tree {
       this.loaded = true;
       return this.fillTimes();
     }
+    if (mode === "calls") {
+      const rows = await callsOf(frame, {signal});
+      this.flat = {count: rows.length, at: (row) => rows[row], rows};
+      this.loaded = true;
+      return this.rows.set(rows.length);
+    }
     await (mode === "draws" || mode === "dispatches" ? this.loadFlat(node, list, mode, signal)
                                                      : this.loadTree(node, list, mode, signal));
     this.loaded = true;
@@ -338,6 +346,10 @@ export class Tree {
 
   /** Opens the way to a position, and scrolls there. */
   async reveal(position, signal) {
+    if (this.mode === "calls") {
+      const at = this.flat?.rows.findIndex((row) => row.position === "#" + route.query.call) ?? -1;
+      return at < 0 ? undefined : this.rows.reveal(at);
+    }
     if (this.flat) {
       const at = this.flat.rows
           ? (this.mode === "time"
@@ -407,6 +419,7 @@ export class Tree {
   item(row) {
     if (this.flat) {
       const draw = this.flat.at(row);
+      if (draw?.call) return {position: draw.position, level: 1, of: this.flat.count, index: row, call: draw};
       if (draw?.part) return {position: draw.position, level: 1, of: this.flat.count, index: row, timed: draw};
       return draw ? {position: draw.position, level: 1, of: this.flat.count, index: row, draw, name: draw.command}
                   : null;
@@ -441,6 +454,7 @@ export class Tree {
       return el("div", {class: "row"},
           chip("measure draws, too", null, () => this.capture.times.measure(this.frame), {id: "times-draws"}));
     if (!item) return el("div", {class: "row waiting"}, el("i"));
+    if (item.call) return callRow(item, route.query.call);
     if (item.timed) return this.makeTimed(item);
     const {node, position} = item;
     const data = node?.data;
@@ -505,13 +519,15 @@ export class Tree {
   }
 
   choose(position) {
+    if (position.startsWith("#")) return go({query: {call: position.slice(1)}});
     go({view: "commands", subject: position, query: {target: nextTarget()}});
   }
 
   /** The row of what is selected, or -1. */
   get current() {
+    const chosen = this.mode === "calls" ? "#" + route.query.call : this.selected;
     for (const row of this.rows.space.children)
-      if (row.dataset.position === this.selected) return Number(row.dataset.row);
+      if (row.dataset.position === chosen) return Number(row.dataset.row);
     if (this.place?.position === this.selected) return this.place.row;
     return -1;
   }

@@ -4,6 +4,7 @@
 
 import {aborted, api} from "./api.js";
 import {chip, count, el, fill, handle, plain, press, short} from "./dom.js";
+import {savePicture} from "./export.js";
 import {decode, layoutOf, paint, rangeOf, stored, toLinear} from "./formats.js";
 
 const LARGEST = 64; // pixels of the screen for a texel
@@ -59,6 +60,7 @@ export class Viewer {
     this.box = el("div", {class: "stage", id, tabindex: "0", "aria-label": "Picture"}, this.canvas, this.over, this.marks.texel,
         this.marks.pin, this.marks.bounds, this.says);
     this.line = el("div", {class: "probe", id: id ? id + "-probe" : null});
+    this.saves = savePicture(() => this.source);
     this.context = this.canvas.getContext("2d", {willReadFrequently: true});
     this.tools(id);
     this.pointer();
@@ -463,7 +465,7 @@ export class Viewer {
                     .join(", ");
     const more = odd || this.note ? el("span", {class: "label"}, [this.note, odd].filter(Boolean).join(", ")) : null;
     // Two lines, so that the picture stays where it is when the pointer comes.
-    const say = (...rest) => fill(this.line, el("div", {}, el("span", {}, about), more), el("div", {}, rest, source.more));
+    const say = (...rest) => fill(this.line, el("div", {}, el("span", {}, about), more, this.saves), el("div", {}, rest, source.more));
     if (!texel || texel.x >= source.width || texel.y >= source.height)
       return say(el("span", {}, "a click pins a texel, the wheel zooms"));
     const [r, g, b] = this.context.getImageData(texel.x, texel.y, 1, 1).data;

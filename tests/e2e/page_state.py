@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from e2e.browser import Browser
 from e2e.cases import Cases, Context, check
 from e2e.page import READY, lines
-from e2e.server import Server, record, verb
+from e2e.server import Server, record, until, verb
 
 CASES = Cases()
 case = CASES.add
@@ -74,3 +75,124 @@ def check_viewports(context: Context, browser: Browser, draws: list[str]) -> Non
         dynamicState: [{name: 'vkCmdSetScissor', elements: [0, 1], args: {firstScissor: 0, pScissors: [{offset: {x, y}, extent: {width, height}}]}}]}, null,
         (key, label, text, make) => Boolean(make))[0]))""")
     check(marks == [False, True, True, False], f"marks of scissors: {marks}")
+
+
+@case
+def a_link_outlives_the_server(context: Context) -> None:
+    """It has no token. Where the key is another one, the address that the server prints leads to the place of the link."""
+    for name in ("stencil", "compute"):
+        record(context, [context.app(name)], f"{name}.lapilli")
+    files = ("compute.lapilli", "stencil.lapilli")
+    at, other = (json.loads(verb(context, ["draws", "--json", "FILE"], "stencil.lapilli").stdout.splitlines()[number])["position"] for number in (0, 2))
+    with Browser(context) as browser:
+        with Server(context, *files) as server:
+            capture = server.captures()[1].split("/")[-1]
+            browser.open(f"{server.url}#/{capture}/commands/{at}?show=draws")
+            shown(browser, at)
+            browser.click("#copy-link")
+            browser.wait_until("!!document.querySelector('#copy-link').dataset.link")
+            link = browser.evaluate("document.querySelector('#copy-link').dataset.link")
+            check(link == f"{server.origin}/#/{capture}/commands/{at}?show=draws&file=stencil.lapilli", link)
+        browser.evaluate(f"location.hash = location.hash.replace('{at}', '{other}')")
+        browser.wait_until("document.querySelector('#begin')?.textContent == 'try again'")
+        with Server(context, *files, port=server.port) as again:
+            browser.click("#begin")
+            browser.wait_until("document.querySelector('#gate code')?.textContent.includes('token=')")
+            browser.open(again.url)
+            shown(browser, other)
+            for address in (link, link.replace(capture, "0123456789abcdef")):
+                browser.open("about:blank")
+                browser.open(address)
+                shown(browser, at)
+                check(browser.evaluate("location.href") == link.replace("&file=stencil.lapilli", ""), browser.evaluate("location.href"))
+
+
+@case
+def what_is_shown_is_saved(context: Context) -> None:
+    """A picture, its bytes, rows of a buffer, a shader: what the verbs have, under names that say what it is."""
+    record(context, [context.app("modern")])
+    draw = lines(context, "draws", "--json", "FILE")[0]["position"]
+    saved = context.folder / "saved"
+    saved.mkdir()
+
+    def save(browser: Browser, selector: str, name: str) -> bytes:
+        browser.click(selector)
+        until(lambda: (saved / name).exists(), f"{name}, but {[path.name for path in saved.iterdir()]}")
+        return (saved / name).read_bytes()
+
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.send("Page.setDownloadBehavior", behavior="allow", downloadPath=str(saved))
+        [capture] = server.captures()
+        browser.open(f"{server.url}#/{capture.split('/')[-1]}/commands/{draw}")
+        shown(browser, draw)
+        [line, *_] = lines(context, "image", "--json", "--quiet", "-o", "pictures", "--after", draw, "FILE")
+        picture = Path(context.folder / "pictures" / f"{draw}-{line['name']}.png").read_bytes()
+        check(save(browser, "#picture-probe [data-save=png]", f"out-{draw}-{line['name']}.png") == picture, "another picture")
+        check(save(browser, "#picture-probe [data-save=raw]", f"out-{draw}-{line['name']}.raw") == server.ask(f"{capture}/framebuffer/{draw}/{line['name']}.raw").body, "other texels")
+        buffer = json.loads(verb(context, ["state", "--json", "--list", "--type", "VkBuffer", "--at", draw, "FILE"], "out.lapilli").stdout)["objects"][0]["object"]
+        browser.evaluate(f"location.hash = location.hash.replace(/commands.*/, 'objects/{buffer}?at={draw}&as=u32x2')")
+        browser.wait_until(f"{READY} && !!document.querySelector('#object-view [data-save=csv]')")
+        rows = json.loads(verb(context, ["memory", "--json", "--at", draw, "--as", "u32x2", "FILE", buffer], "out.lapilli").stdout)["elements"]
+        head, *shown_rows = save(browser, "#object-view [data-save=csv]", f"out-{draw}-{buffer.replace(':', '-')}.csv").decode().splitlines()
+        check(head == "offset,u32.0,u32.1" and [[int(value) for value in row.split(",")] for row in shown_rows] == [[8 * i, *row] for i, row in enumerate(rows)], f"{head} {shown_rows[:3]}, {len(shown_rows)} rows, not {rows[:3]}, {len(rows)}")
+        shader = json.loads(verb(context, ["shaders", "--json", "FILE"], "out.lapilli").stdout)["shaders"][0]["hash"]
+        browser.evaluate(f"location.hash = location.hash.replace(/objects.*/, 'shaders/{shader}')")
+        browser.wait_until(f"{READY} && document.querySelector('#shader-view').dataset.shader == '{shader}'")
+        check(save(browser, "#shader-view [data-save=code]", f"out-{shader}.spv") == server.ask(f"{capture}/shaders/{shader}.spv").body, "other code")
+        text = json.loads(verb(context, ["shaders", "--json", "FILE", shader], "out.lapilli").stdout)["spirv"]
+        check(save(browser, "#shader-view [data-save=text]", f"out-{shader}.spvasm").decode() == text, "another text")
+        browser.check_quiet(server.origin)
+
+
+@case
+def commands_are_compared_with_their_pictures(context: Context) -> None:
+    """Of one trace, and of two: the rows that differ are those of the states, and so are texels of the pictures. Handles of
+    two traces say nothing."""
+    for name in ("one", "two"):
+        record(context, [context.app("raster")], f"{name}.lapilli")
+    draws = [json.loads(line)["position"] for line in verb(context, ["draws", "--json", "FILE"], "one.lapilli").stdout.splitlines()]
+    first, second = draws[:2]
+
+    def texels(at: str, file: str) -> list[bytes]:
+        with_file = ["image", "--json", "--quiet", "--raw", "-o", file + "-raw", "--after", at, "FILE"]
+        [line, *_] = [json.loads(one) for one in verb(context, with_file, file).stdout.splitlines()]
+        data = (context.folder / (file + "-raw") / f"{at}-{line['name']}.raw").read_bytes()
+        size = len(data) // (line["width"] * line["height"])
+        return [data[i:i + size] for i in range(0, len(data), size)]
+
+    def told(browser: Browser, against: str) -> str:
+        browser.wait_until(f"document.querySelector('#compare')?.dataset.different !== undefined && document.querySelector('#state').dataset.against == '{against}' && document.querySelector('#state').dataset.compared == 'contents'")
+        return browser.evaluate("document.querySelector('#compare').dataset.different")
+
+    with Server(context, "one.lapilli", "two.lapilli") as server, Browser(context) as browser:
+        one, two = (path.split("/")[-1] for path in server.captures())
+        browser.open(f"{server.url}#/{one}/commands/{first}")
+        shown(browser, first)
+        browser.click("#state-hold")
+        go_to(browser, second)
+        different = told(browser, first)
+        before, now = texels(first, "one.lapilli"), texels(second, "one.lapilli")
+        check(int(different) == sum(a != b for a, b in zip(before, now)) > 0, f"{different} texels")
+        marked = set(browser.evaluate("[...document.querySelectorAll('#state [data-part=Parameters] dd.ch')].map((row) => row.dataset.key)"))
+        a, b = (state_of(context, at, "one.lapilli")["args"] for at in (first, second))
+        check(marked == {name for name in b if a[name] != b[name]}, f"{marked}: {a}, {b}")
+        browser.evaluate(f"(() => {{ const menu = document.querySelector('#state-trace'); menu.value = '{two}'; menu.dispatchEvent(new Event('change')); }})()")
+        check(told(browser, second) == "0" and "no difference" in browser.evaluate("document.querySelector('#state-against').textContent"), browser.evaluate("document.querySelector('#state').textContent"))
+
+
+@case
+def calls_outside_of_command_buffers_are_listed(context: Context) -> None:
+    """All of a frame, in the order of the trace; a chosen one has its parameters."""
+    record(context, [context.app("modern")])
+    calls = [json.loads(line) for line in verb(context, ["print", "--json", "--no-blocks", "--at", "2", "FILE"], "out.lapilli").stdout.splitlines()]
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.open(f"{server.url}#/{server.captures()[0].split('/')[-1]}/commands/2?show=calls")
+        browser.wait_until(f"{READY} && document.querySelectorAll('#tree .call').length == {len(calls)}")
+        rows = browser.evaluate("[...document.querySelectorAll('#tree .call')].map((row) => ['.n', '.what', '.t'].map((one) => row.querySelector(one).textContent))")
+        check(rows == [[f"#{call['index']}", call["name"], str(call["thread"])] for call in calls], f"{rows}")
+        submit = next(call for call in calls if call["name"].startswith("vkQueueSubmit"))
+        browser.click(f"#tree [data-position='#{submit['index']}']")
+        browser.wait_until(f"{READY} && document.querySelector('#state').dataset.at == '#{submit['index']}' && location.hash.includes('call={submit['index']}')")
+        said = browser.evaluate("document.querySelector('#state [data-part=Parameters]').textContent")
+        check(submit["args"]["queue"] in said and str(submit["args"]["fence"] or "queue") in said, said)
+        browser.check_quiet(server.origin)

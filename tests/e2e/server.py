@@ -58,12 +58,12 @@ def until(condition: Callable[[], Any], what: str) -> Any:
 
 
 class Server:
-    """lapilli serve at a free port, in a with statement. `folder`: where its programs are, if not in the build folder."""
+    """lapilli serve at a port, a free one without it, in a with statement. `folder`: where its programs are, if not in the build folder."""
 
-    def __init__(self, context: Context, *files: str, folder: Path | None = None, env: dict[str, str] | None = None) -> None:
+    def __init__(self, context: Context, *files: str, folder: Path | None = None, env: dict[str, str] | None = None, port: int = 0) -> None:
         self.context = context
         with (context.folder / "serve.log").open("w") as log:
-            self.process = subprocess.Popen([(folder or context.build / "bin") / "lapilli-serve", "--listen", "127.0.0.1:0", "--cache", str(CACHE_MIB), "--quiet", *files],
+            self.process = subprocess.Popen([(folder or context.build / "bin") / "lapilli-serve", "--listen", f"127.0.0.1:{port}", "--cache", str(CACHE_MIB), "--quiet", *files],
                                             cwd=context.folder, env=context.environment(env), stdout=subprocess.PIPE, stderr=log, text=True)
         line = self.process.stdout.readline()
         found = re.fullmatch(r"(http://127\.0\.0\.1:(\d+))/\?token=([0-9a-f]{32})\n", line)
