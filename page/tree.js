@@ -178,7 +178,7 @@ export class Tree {
 
   /** Makes rows as high as what they show. What is selected stays in view. */
   size() {
-    const {shown} = this.each, now = this.current, tall = shown || this.mode === "time";
+    const {shown} = this.each, now = this.current, tall = this.mode !== "calls" && (shown || this.mode === "time");
     press(this.pictures, shown);
     this.box.classList.toggle("pictured", tall);
     this.rows.extent = tall ? TALL : ROW;
