@@ -2,8 +2,9 @@
 // How many fragments each texel has: which counts belong to the selected command, and what is said of them.
 
 import {api, ApiError} from "./api.js";
-import {chip, count, el, number, place, press} from "./dom.js";
+import {count, el, number, place} from "./dom.js";
 import {pinOf} from "./history.js";
+import {check, item} from "./menu.js";
 import {frameOf, go, route} from "./route.js";
 
 // Colors of counts, each from its count up to the next one: those of the server's pictures (replayer/verify/overdraw.c).
@@ -19,17 +20,18 @@ const KINDS = {
 /** Which counts the address asks for: "shaded", "rasterized", or null. */
 export const kindOf = ({overdraw}) => overdraw ? (Object.hasOwn(KINDS, overdraw) ? overdraw : "shaded") : null;
 
-/** Chips that choose what is counted. They are there while counts are shown. */
+/** Items of a menu that choose what is counted. They are there while counts are shown. */
 export class Kinds {
   constructor() {
-    this.chips = Object.entries(KINDS).map(([kind, title]) => chip(kind, false,
-        () => go({query: {overdraw: kind}}, {replace: true}), {title, hidden: true, data: {overdraw: kind}}));
+    this.items = Object.entries(KINDS).map(([kind, title]) => item(kind,
+        () => go({query: {overdraw: kind}}, {replace: true}),
+        {title, class: "menu-item below", hidden: true, radio: true, data: {overdraw: kind}}));
   }
 
   show(shown) {
-    for (const button of this.chips) {
-      button.hidden = !shown;
-      press(button, button.dataset.overdraw === shown);
+    for (const one of this.items) {
+      one.hidden = !shown;
+      check(one, one.dataset.overdraw === shown);
     }
   }
 }

@@ -2,9 +2,10 @@
 // The picture in the middle: which one the selected command has, how it is asked for, and what is said meanwhile.
 
 import {aborted, api, ApiError} from "./api.js";
-import {byId, chip, count, el, fill, later, notice, plain, press} from "./dom.js";
+import {byId, chip, count, el, fill, later, notice, plain} from "./dom.js";
 import {theCode} from "./edit.js";
 import {History, pinned, pinOf} from "./history.js";
+import {check, item, Segment, Tabs} from "./menu.js";
 import {countsOf, kindOf, Kinds} from "./overdraw.js";
 import {frameOf, go, route} from "./route.js";
 import {Viewer} from "./viewer.js";
@@ -26,26 +27,51 @@ export class Picture {
     this.capture = capture;
     this.edit = edit;
     this.at = "";
+    /**
+     * Further tabs, whose views take the place of the picture: {name, title, box, show(position, query, signal), leave()}. The tab
+     *  has the address target=NAME, and `title` when the pointer is over it. `box` is an element, which is put in the stage's
+     *  place and hidden while another tab is chosen; `show` is called for each position and change of the address, and
+     *  `signal` ends with the next call; `leave` is called when nobody looks any more.
+     */
+    this.views = [];
+    this.view = null; // the one that is chosen
     this.viewer = new Viewer("picture");
     this.box = this.viewer.box;
     this.history = new History(() => this.viewer.refit());
     this.viewer.onPin = (texel) => go({query: pinOf(texel, this.viewer.source)}, {replace: true});
     this.ask = later(QUIET_MS, () => this.load());
-    this.targets = el("span", {class: "tools-group", id: "targets"});
-    const toggle = (name) => () => go({query: {[name]: route.query[name] === "1" ? null : "1"}}, {replace: true});
-    this.before = chip("before", false, toggle("before"), {title: "as it is without this command (b)", id: "before"});
-    this.wire = chip("wire", false, toggle("wire"), {title: "edges of what the command draws", id: "wireframe"});
-    this.changes =
-        chip("changes", false, toggle("changes"), {title: "dim what the command does not change (d)", id: "changes"});
-    const turn = () => go({query: {overdraw: route.query.overdraw ? null : "shaded"}}, {replace: true});
-    this.overdraw = chip("overdraw", false, turn,
+    this.targets = new Tabs({id: "targets", "aria-label": "What is shown"});
+    this.tools();
+  }
+
+  tools() {
+    const choose = (name) => go({query: {before: name === "before" ? "1" : null, changes: name === "changes" ? "1" : null}}, {replace: true});
+    this.side = new Segment([
+      {name: "after", text: "after", id: "after", title: "as the command leaves it (b)"},
+      {name: "before", text: "before", id: "before"}, {name: "changes", text: "changes", id: "changes"}
+    ], choose, {"aria-label": "In which state"});
+    const set = (name, value) => go({query: {[name]: value}}, {replace: true});
+    this.off = {wire: () => set("wire", null), overdraw: () => set("overdraw", null)};
+    this.wire = item("edges of triangles", () => set("wire", route.query.wire === "1" ? null : "1"),
+        {title: "edges of what the command draws", id: "wireframe"});
+    this.overdraw = item("overdraw", () => set("overdraw", route.query.overdraw ? null : "shaded"),
         {title: "how many fragments each texel has, of the draws of the render pass", id: "overdraw"});
     this.kinds = new Kinds();
-    const gap = () => el("span", {class: "sep"});
+    const {menu} = this.viewer;
+    menu.popup.prepend(this.wire, this.overdraw, ...this.kinds.items, el("hr"));
+    this.viewer.switched = () => this.switchedOn();
     fill(byId("picture-pane"),
-        el("div", {class: "tools", id: "picture-tools", role: "toolbar", "aria-label": "Picture"}, this.targets, gap(),
-            this.before, this.changes, this.wire, this.overdraw, gap(), this.kinds.chips, this.viewer.controls),
+        el("div", {class: "tools", id: "picture-tools", role: "toolbar", "aria-label": "Picture"}, this.targets.box,
+            this.side.box, this.viewer.controls),
         this.box, this.viewer.line, this.history.box);
+  }
+
+  switchedOn() {
+    const {query} = route, kind = kindOf(query);
+    return [
+      query.wire === "1" && {text: "wire", title: "edges of triangles", off: this.off.wire},
+      kind && {text: kind === "shaded" ? "overdraw" : kind, title: "overdraw", off: this.off.overdraw}
+    ].filter(Boolean);
   }
 
   get presents() { return this.capture.frames.marked > 0; }
@@ -53,9 +79,10 @@ export class Picture {
 
   /** Shows the picture of a position; `query` names the attachment, and whether without the command or as edges. */
   show(position, query) {
+    if (query.target !== wish.instead) Object.assign(wish, {target: query.target ?? null, instead: null});
+    if (this.chooseView(position, query)) return;
     this.viewer.setPin(pinned(query));
     this.history.show(position, query);
-    if (query.target !== wish.instead) Object.assign(wish, {target: query.target ?? null, instead: null});
     const wanted = wishOf(position, query);
     if (wanted === this.wanted) return;
     this.wanted = wanted;
@@ -72,8 +99,30 @@ export class Picture {
     this.ask();
   }
 
+  /** Shows the view of a further tab, if the address has one. */
+  chooseView(position, query) {
+    const view = this.views.find(({name}) => name === query.target) ?? null;
+    this.viewStop?.abort();
+    if (this.view !== view) {
+      this.leave();
+      this.view = view;
+      for (const {box} of this.views) box.hidden = box !== view?.box;
+    }
+    byId("picture-pane").classList.toggle("other-view", Boolean(view));
+    if (!view) return false;
+    if (!view.box.isConnected) this.box.before(view.box);
+    this.at = position;
+    this.wanted = "";
+    this.chips();
+    this.viewStop = new AbortController();
+    view.show(position, query, this.viewStop.signal);
+    return true;
+  }
+
   /** Nobody looks any more. A picture that has not come is asked for when somebody looks again. */
   leave() {
+    this.viewStop?.abort();
+    this.view?.leave();
     this.viewer.leave();
     this.history.leave();
     if (!this.pending) return;
@@ -258,35 +307,49 @@ export class Picture {
         : target === PRESENTED                          ? target
         : this.lines?.some(({name}) => name === target) ? target
                                                         : this.lines?.[0]?.name;
-    const make = (name, text, title) =>
-        chip(text, name === chosen, () => {
-          Object.assign(wish, {target: name, instead: null});
-          go({query: {target: name}}, {replace: true});
-        }, {title, data: {target: name}});
+    const make = (name, text, title) => ({
+      name,
+      text,
+      title,
+      act: () => {
+        Object.assign(wish, {target: name, instead: null});
+        go({query: {target: name}}, {replace: true});
+      }
+    });
     // Of a frame it is not known yet what its last draw draws to.
     const last = this.isFrame && !this.lines ? make("color0", "last draw", "what its last draw draws to") : null;
-    fill(this.targets, last,
-        this.lines?.map((line) => make(line.name, line.name.replace(/([a-z])(\d)/g, "$1 $2").replace("-", " "),
-                            `${line.image} ${plain(line.format, "VK_FORMAT_")}`)),
-        this.presents ? make(PRESENTED, PRESENTED, "the image that the frame presents") : null);
-    press(this.before, route.query.before === "1");
-    press(this.wire, route.query.wire === "1");
-    press(this.changes, route.query.changes === "1");
-    const counts = Boolean(kindOf(route.query));
-    press(this.overdraw, counts);
-    this.changes.disabled = chosen === PRESENTED || route.query.before === "1" || counts;
-    this.wire.disabled = chosen === PRESENTED;
-    this.before.disabled = (chosen === PRESENTED && !this.edit.isOn) || counts;
-    this.before.title = this.edit.isOn ? "with the shader's own code (b)" : "as it is without this command (b)";
-    this.changes.title = `dim what the ${this.edit.isOn ? "new code" : "command"} does not change (d)`;
+    this.targets.set([
+      last,
+      ...(this.lines ?? []).map((line) => make(line.name, line.name.replace(/([a-z])(\d)/g, "$1 $2").replace("-", " "),
+                                    `${line.image} ${plain(line.format, "VK_FORMAT_")}`)),
+      this.presents ? make(PRESENTED, PRESENTED, "the image that the frame presents") : null,
+      ...this.views.map(({name, title}) => make(name, name, title))
+    ].filter(Boolean), this.view?.name ?? chosen);
+    this.sides(chosen);
   }
 
-  toggleChanges() {
-    if (!this.changes.disabled) this.changes.click();
+  /** Which of the switches can be used with the target that is chosen. */
+  sides(chosen) {
+    const {query} = route, counts = Boolean(kindOf(query)), isPresented = chosen === PRESENTED;
+    const able = {after: true, before: !(isPresented && !this.edit.isOn) && !counts, changes: !isPresented && !counts};
+    this.side.set(["before", "changes"].find((name) => query[name] === "1" && able[name]) ?? "after", (name) => able[name]);
+    const {after, before, changes} = this.side.buttons;
+    after.title = this.edit.isOn ? "with the new code (b)" : "as the command leaves it (b)";
+    before.title = this.edit.isOn ? "with the shader's own code (b)" : "as it is without this command (b)";
+    changes.title = `dim what the ${this.edit.isOn ? "new code" : "command"} does not change (d)`;
+    check(this.wire, query.wire === "1");
+    check(this.overdraw, counts);
+    this.wire.disabled = isPresented;
+    this.viewer.marksOfMenu();
   }
 
-  toggleBefore() {
-    if (!this.before.disabled) this.before.click();
+  toggleChanges() { this.toggle("changes"); }
+  toggleBefore() { this.toggle("before"); }
+
+  /** Switches to one side, or back. */
+  toggle(name) {
+    const button = this.side.buttons[route.query[name] === "1" ? "after" : name];
+    if (!button.disabled) button.click();
   }
 
   // What it says

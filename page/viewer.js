@@ -6,6 +6,7 @@ import {aborted, api} from "./api.js";
 import {chip, count, el, fill, handle, plain, press, short} from "./dom.js";
 import {savePicture} from "./export.js";
 import {decode, layoutOf, paint, rangeOf, stored, toLinear} from "./formats.js";
+import {check, item, Menu} from "./menu.js";
 
 const LARGEST = 64; // pixels of the screen for a texel
 const GRID = 6;     // from so many on a texel gets a frame
@@ -47,8 +48,12 @@ export class Viewer {
       flipped: false,
       pinned: null,
       hover: null,
-      onPin: () => {} // learns which texel a click pins, or null
+      onPin: () => {}, // learns which texel a click pins, or null
+      ranges: new Map(),
+      switched: () => [], // what else than its own switches the chips of the menu say
+      ...(id ? kept(id) : {})
     });
+    this.id = id;
     this.canvas = el("canvas", {id: id ? id + "-canvas" : null, width: 1, height: 1, hidden: true});
     this.marks = {
       texel: el("i", {class: "mark", hidden: true}),
@@ -84,7 +89,7 @@ export class Viewer {
     this.values = this.natural = this.mask = this.bounds = this.edges = null;
     this.note = "";
     this.layout = (source.raw && layoutOf(source.format, source.name)) || EIGHT;
-    if (before?.key !== source.key) this.range = null;
+    if (before?.key !== source.key) this.range = this.ranges.get(source.key) ?? null;
     if (this.fitted || before?.width !== this.source.width || before.height !== this.source.height)
       this.fit();
     else
@@ -236,27 +241,41 @@ export class Viewer {
   tools(id) {
     const named = (name) => (id ? `${id}-${name}` : null);
     this.buttons = {
-      flip: chip("flip", false, () => this.flip(), {title: "upside down (f)", id: named("flip")}),
-      fit: chip("fit", true, () => this.fit(), {title: "the whole picture (1)", id: named("fit")}),
-      real: chip("1:1", false, () => this.real(), {title: "a texel is a pixel (1)", id: named("real")}),
+      flip: item("flip", () => this.flip(), {title: "upside down (f)", id: named("flip"), key: "f"}),
+      fit: item("fit", () => this.fit(), {title: "the whole picture (1)", id: named("fit"), key: "1", radio: true}),
+      real: item("1:1", () => this.real(), {title: "a texel is a pixel (1)", id: named("real"), key: "1", radio: true}),
     };
     this.letters = [..."RGBA"].map(
         (letter) => chip(letter, letter !== "A", (event) => this.toggle(letter, event.shiftKey || event.detail === 2),
             {title: `${NAMES[letter]}; twice or with Shift: alone`, data: {channel: letter}}));
-    const input = (name, text) => el("input",
-        {id: named(name), "aria-label": text, title: text, inputmode: "decimal", on: {change: () => this.setRange()}});
+    const input = (name, text) => el("input", {
+      id: named(name),
+      "aria-label": text,
+      title: text,
+      inputmode: "decimal",
+      on: {change: () => this.setRange(), input: (event) => fitField(event.target)}
+    });
     this.low = input("low", "the value that is black");
     this.high = input("high", "the value that is white");
-    this.auto = chip("auto", true, () => {
-      this.range = null;
-      this.limits();
-      this.repaint();
-    }, {title: "the range of the values", id: named("auto")});
-    const gap = () => el("span", {class: "sep"});
-    this.controls = [
-      this.letters, gap(), el("span", {class: "held"}, this.low, this.high, this.auto), gap(), this.buttons.flip,
-      this.buttons.fit, this.buttons.real
-    ];
+    this.auto = chip("auto", true, () => this.take(null), {title: "the range of the values", id: named("auto")});
+    this.menu = new Menu("view", {id: named("menu"), title: "how the picture is shown"});
+    const group = (text, ...parts) =>
+        el("div", {class: "menu-group", role: "group", "aria-label": text}, el("span", {class: "dim"}, text), parts);
+    this.menu.popup.append(group("channels", this.letters), group("range", this.low, "to", this.high, this.auto), el("hr"),
+        this.buttons.flip, this.buttons.fit, this.buttons.real);
+    this.controls = [this.menu.box];
+  }
+
+  /** Has the chips beside the menu say what is switched on. */
+  marksOfMenu() {
+    const {channels, range, view, fitted, source} = this, pixels = view.scale * devicePixelRatio;
+    const on = [...this.switched()];
+    if (channels !== "RGB" && !source?.unit)
+      on.push({text: channels.length === 1 ? `${channels} only` : channels, title: "channels", off: () => this.channel("RGB")});
+    if (range) on.push({text: `${short(range[0])} to ${short(range[1])}`, title: "range", off: () => this.take(null)});
+    if (this.flipped) on.push({text: "flip", off: () => this.flip()});
+    if (!fitted) on.push({text: pixels === 1 ? "1:1" : `${Number((100 * pixels).toPrecision(2))}%`, title: "zoom", off: () => this.fit()});
+    this.menu.says(on);
   }
 
   limits() {
@@ -273,6 +292,9 @@ export class Viewer {
       button.disabled = !source || channels.length === 1 || !channels.includes(channel);
     }
     for (const control of [this.low, this.high, this.auto]) control.disabled = !source;
+    fitField(this.low);
+    fitField(this.high);
+    this.marksOfMenu();
   }
 
   setRange() {
@@ -280,7 +302,13 @@ export class Viewer {
     if (this.low.value.trim() === "" || this.high.value.trim() === "" || !Number.isFinite(low) ||
         !Number.isFinite(high))
       return this.limits();
-    this.range = [low, high];
+    this.take([low, high]);
+  }
+
+  /** Shows a range of values, or all of them: null. Pictures of the same key get it again. */
+  take(range) {
+    this.range = range;
+    if (this.source) this.ranges.set(this.source.key, range);
     this.limits();
     this.repaint();
   }
@@ -289,15 +317,25 @@ export class Viewer {
     const next = alone                   ? letter
         : this.channels.includes(letter) ? this.channels.replace(letter, "")
                                          : this.channels + letter;
-    this.channels = [..."RGBA"].filter((one) => next.includes(one)).join("") || "RGB";
+    this.channel([..."RGBA"].filter((one) => next.includes(one)).join("") || "RGB");
+  }
+
+  channel(letters) {
+    this.channels = letters;
+    this.keep();
     this.limits();
     this.repaint();
   }
 
   flip() {
     this.flipped = !this.flipped;
-    press(this.buttons.flip, this.flipped);
+    this.keep();
     this.place();
+  }
+
+  /** A reload has the same switches. */
+  keep() {
+    if (this.id) keepAs(this.id, {channels: this.channels, flipped: this.flipped});
   }
 
   toggleSize() {
@@ -339,8 +377,10 @@ export class Viewer {
 
   place() {
     const {scale, x, y} = this.view;
-    press(this.buttons.fit, this.fitted);
-    press(this.buttons.real, !this.fitted && scale === 1 / devicePixelRatio);
+    check(this.buttons.flip, this.flipped);
+    check(this.buttons.fit, this.fitted);
+    check(this.buttons.real, !this.fitted && scale === 1 / devicePixelRatio);
+    this.marksOfMenu();
     if (!this.source) return;
     const bottom = y + this.source.height * scale, pixels = scale * devicePixelRatio;
     this.canvas.style.transform = this.flipped ? `translate(${x}px, ${bottom}px) scale(${scale}, ${- scale})`
@@ -491,6 +531,23 @@ export class Viewer {
     const value = this.values[index * 4 + place];
     return this.layout.suffix === "SRGB" && letter !== "A" ? toLinear(value) : value;
   }
+}
+
+/** A field is as wide as its number. */
+const fitField = (field) => { field.style.width = `calc(${Math.max(field.value.length, 2)}ch + 14px)`; };
+
+function keepAs(id, switches) {
+  try {
+    sessionStorage.setItem("lapilli-" + id, JSON.stringify(switches));
+  } catch { /* storage is off */
+  }
+}
+
+function kept(id) {
+  try {
+    const {channels, flipped} = JSON.parse(sessionStorage.getItem("lapilli-" + id)) ?? {};
+    return {channels: /^R?G?B?A?$/.test(channels || "-") ? channels : "RGB", flipped: flipped === true};
+  } catch { return {}; }
 }
 
 /** A mask with all texels that are at most `by` away. */

@@ -48,6 +48,13 @@ def check_draw(context: Context, browser: Browser, position: str) -> None:
     check(different == 0, f"{position}: {different} texels are not those of lapilli image")
 
 
+def choose_in_menu(browser: Browser, item: str) -> None:
+    """Opens the menu of the picture, clicks on something in it, and closes it."""
+    browser.click("#picture-menu")
+    browser.click(item)
+    browser.key("Escape")
+
+
 def check_times(browser: Browser, frame: str, passes: set[str], draws: list[str]) -> None:
     """Nothing is measured before one asks for it; then the passes are in the list, and draws have times, too; then all frames."""
     browser.click("#tree-modes [data-mode=time]")
@@ -453,7 +460,7 @@ def edges_are_drawn_over_the_picture(context: Context) -> None:
             check_draw(context, browser, at)
             seen += len(expected)
         check(seen > 3, "no draw has edges")
-        browser.click("#wireframe")
+        choose_in_menu(browser, "#wireframe")
         browser.wait_until(f"{READY} && document.querySelector('#picture-edges').hidden")
         browser.check_quiet(server.origin)
 
@@ -471,7 +478,7 @@ def counts_of_fragments_take_the_place_of_the_picture(context: Context) -> None:
         check_draw(context, browser, draw["position"])
         before = browser.evaluate(where)
         check(not any("overdraw/" in one for one in browser.requests), "counts were asked for though nobody wanted them")
-        browser.click("#overdraw")
+        choose_in_menu(browser, "#overdraw")
         for kind in ("shaded", "rasterized"):
             [line] = lines(context, "image", "--json", "--quiet", "--raw", "-o", "counts", "--overdraw", draw["pass"], *(["--rasterized"] if kind == "rasterized" else []), "FILE")
             data = (context.folder / line["file"]).read_bytes()
@@ -491,7 +498,7 @@ def counts_of_fragments_take_the_place_of_the_picture(context: Context) -> None:
                 step = f"[...document.querySelectorAll('#overdraw-legend i')].findLast((one) => one.dataset.from <= {count}).style.background"
                 check(browser.evaluate(step) == f"rgb({browser.evaluate(color % (x, y))})", f"the legend has not the color of {count}")
             if kind == "shaded":
-                browser.click("[data-overdraw=rasterized]")
+                choose_in_menu(browser, "[data-overdraw=rasterized]")
         browser.check_quiet(server.origin)
 
 

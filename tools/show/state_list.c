@@ -233,7 +233,8 @@ void lap_state_put_handle(FILE *out, uint32_t type, uint64_t index)
     fprintf(out, index ? "\"%s\"" : "null", handle);
 }
 
-static void put_json(const struct lap_state_view *view, const struct lap_state_set *set)
+static void put_json(const struct lap_state_view *view, const struct lap_state_set *set,
+                     const struct lap_state_resources *resources)
 {
     FILE *out = view->out;
 
@@ -255,9 +256,11 @@ static void put_json(const struct lap_state_view *view, const struct lap_state_s
         fputs(", \"name\": ", out);
         lap_text_put_json(out, lap_state_name(view, set->numbers[i], 1));
         if (bytes != UINT64_MAX)
-            fprintf(out, ", \"bytes\": %" PRIu64 "}", bytes);
+            fprintf(out, ", \"bytes\": %" PRIu64, bytes);
         else
-            fputs(", \"bytes\": null}", out);
+            fputs(", \"bytes\": null", out);
+        lap_state_put_resource(view, resources, set->numbers[i]);
+        fputc('}', out);
     }
     if (!view->counts)
         fputs("]}\n", out);
@@ -265,13 +268,17 @@ static void put_json(const struct lap_state_view *view, const struct lap_state_s
 
 enum lap_status lap_state_list(const struct lap_state_view *view)
 {
+    struct lap_state_resources *resources = NULL;
     struct lap_state_set set;
     enum lap_status status = lap_state_choose(view, lap_state_lives_last, &set);
 
+    if (status == LAP_OK && view->json && !view->counts)
+        status = lap_state_resources_find(view, &resources);
     if (status == LAP_OK && view->json)
-        put_json(view, &set);
+        put_json(view, &set, resources);
     else if (status == LAP_OK)
         lap_state_put_set(view, &set, of_swapchain);
+    lap_state_resources_free(&resources);
     free(set.numbers);
     return status;
 }

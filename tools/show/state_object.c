@@ -102,7 +102,7 @@ static const VkMemoryAllocateInfo *allocation(const struct shown *shown)
     return ((const struct gen_args_vkAllocateMemory *)(const void *)shown->made.args.bytes)->pAllocateInfo;
 }
 
-static void flags_text(VkMemoryPropertyFlags flags, char out[LAP_TEXT_FLAGS_MAX])
+void lap_state_memory_flags(VkMemoryPropertyFlags flags, char *out)
 {
     static const struct {
         VkMemoryPropertyFlags bit;
@@ -152,7 +152,7 @@ static void put_binding(const struct shown *shown, const struct state_binding *b
         fprintf(out, "image %" PRIu32 " of VkSwapchainKHR:%" PRIu64 "\n", binding->swapchain_image, binding->swapchain);
         return;
     }
-    flags_text(binding->properties, flags);
+    lap_state_memory_flags(binding->properties, flags);
     fprintf(out, "VkDeviceMemory:%" PRIu64 ", %" PRIu64 " bytes from %" PRIu64 " on, %s\n", binding->memory,
             binding->size, binding->offset, flags);
 }
@@ -192,7 +192,7 @@ static void put_allocation(const struct shown *shown)
     lap_state_put_title(shown->view, "size");
     fprintf(out, "%" PRIu64 " bytes of memory type %" PRIu32, info->allocationSize, info->memoryTypeIndex);
     if (shown->notes && shown->notes->has_properties) {
-        flags_text(shown->notes->properties, flags);
+        lap_state_memory_flags(shown->notes->properties, flags);
         fprintf(out, ", %s", flags);
     }
     fprintf(out, "%s\n", shown->notes && shown->notes->at[1].mapped ? ", mapped" : "");
@@ -300,7 +300,7 @@ void lap_state_put_memory(const struct lap_state_view *view, const struct state_
                 ", \"offset\": %" PRIu64 ", \"size\": %" PRIu64 ", \"plane\": %" PRIu32 ", \"swapchain\": ", b->offset,
                 b->size, b->plane);
         lap_state_put_handle(out, GEN_HANDLE_VkSwapchainKHR, b->swapchain);
-        flags_text(b->properties, flags);
+        lap_state_memory_flags(b->properties, flags);
         fprintf(out, ", \"properties\": \"%s\", \"packet\": %" PRIu64 "}", flags, b->ticket - 1);
     }
     fputc(']', out);

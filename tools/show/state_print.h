@@ -45,6 +45,18 @@ const char *lap_state_find_name(void *user, uint32_t type, uint64_t index);
 /* Reads the trace once more, up to the last ticket. */
 enum lap_status lap_state_read(const struct lap_state_view *view, const struct trace_visitor *visitor) LAP_MUST_CHECK;
 
+/* How images and buffers were made, and the types of memory, up to the last ticket (state_resources.c). On failure *out
+ * is NULL. */
+struct lap_state_resources;
+enum lap_status lap_state_resources_find(const struct lap_state_view *view,
+                                         struct lap_state_resources **out) LAP_MUST_CHECK;
+void lap_state_resources_free(struct lap_state_resources **resources); /* also for NULL */
+/* In JSON further members of the object with this number; none of other types. */
+void lap_state_put_resource(const struct lap_state_view *view, const struct lap_state_resources *resources,
+                            size_t number);
+/* "DEVICE_LOCAL HOST_VISIBLE". out: LAP_TEXT_FLAGS_MAX. */
+void lap_state_memory_flags(VkMemoryPropertyFlags flags, char *out);
+
 /* Of one object: descriptors of a set, layouts of an image, state of what synchronizes. Nothing for other types; in
  * JSON a member that is null. */
 enum lap_status lap_state_set_contents(const struct lap_state_view *view,

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""The picture's toolbar, and textures and buffers on the page of lapilli serve."""
+
+from __future__ import annotations
+
+import base64
+
+from e2e.browser import Browser
+from e2e.cases import Cases, Context, check
+from e2e.page import DIFFERENT, READY, check_draw, lines
+from e2e.server import Server, record
+
+CASES = Cases()
+case = CASES.add
+
+# Whether all of the toolbar is in one line, and all of it can be seen.
+ONE_LINE = """(() => { const bar = document.querySelector('#picture-tools'), box = bar.getBoundingClientRect();
+    const parts = [...bar.querySelectorAll('button')].filter((one) => one.offsetParent && !one.closest('[role=menu]')).map((one) => one.getBoundingClientRect());
+    return box.height < 40 && parts.length > 6 && parts.every(({left, right, top, bottom}) => left >= box.left && right <= box.right && top >= box.top && bottom <= box.bottom); })()"""
+# A view for a further tab, which says what it is shown.
+FURTHER = """(async () => { const {Picture} = await import('/picture.js'), show = Picture.prototype.show;
+    Picture.prototype.show = function (...words) {
+        if (!this.views.length) this.views.push({name: 'mesh', title: 'a further tab', box: Object.assign(document.createElement('p'), {id: 'further'}),
+            show(position) { this.box.textContent = position; }, leave() { this.box.textContent = 'left'; }});
+        return show.apply(this, words); }; })()"""
+
+
+@case
+def tools_of_the_picture_are_one_line(context: Context) -> None:
+    """Tabs, the switch and the menu: with keys, too; what is on is told beside the menu, and a further tab has a place."""
+    record(context, [context.app("modern")])
+    draws = [line["position"] for line in lines(context, "draws", "--json", "FILE") if line["pass"]]
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.size(1280, 800)
+        browser.open(server.url)
+        check_draw(context, browser, draws[0])
+        active, chips = "document.activeElement.id", "[...document.querySelectorAll('.menu-chips .chip')].map((one) => one.textContent)"
+        browser.click("#picture-menu")
+        check(browser.evaluate(active) == "wireframe", "the first item has no focus")
+        for key, item in (("ArrowDown", "overdraw"), ("End", "picture-real"), ("ArrowUp", "picture-fit"), ("ArrowUp", "picture-flip")):
+            browser.key(key)
+            check(browser.evaluate(active) == item, f"{key} leads to {browser.evaluate(active)}, not to {item}")
+        browser.key("Enter")
+        for channel in "GB":
+            browser.click(f"#picture-tools [data-channel={channel}]")
+        browser.click("#wireframe")
+        browser.wait_until(f"{READY} && !document.querySelector('#picture-edges').hidden")
+        check(browser.evaluate(chips) == ["wire", "R only", "flip"] and browser.evaluate(ONE_LINE), f"{browser.evaluate(chips)}")
+        browser.key("Escape")
+        check(browser.evaluate("document.querySelector('#picture-tools [role=menu]').hidden") and browser.evaluate(active) == "picture-menu", "Esc does not close it")
+        browser.open("about:blank")
+        browser.open(server.url)
+        browser.wait_until(f"{READY} && (document.querySelector('#picture').dataset.loaded ?? '').includes('/{draws[0]}/') && {chips}.join() == 'R only,flip'")
+        [line, *_] = lines(context, "image", "--json", "--quiet", "-o", "red", "--channels", "r", "--after", draws[0], "FILE")
+        red = base64.b64encode((context.folder / "red" / f"{draws[0]}-{line['name']}.png").read_bytes()).decode()
+        browser.wait_until(f"({DIFFERENT % red}).then((many) => many === 0)")
+        browser.click("#picture-menu")
+        browser.click("#tree-title")
+        check(browser.evaluate("document.querySelector('#picture-tools [role=menu]').hidden"), "a click elsewhere does not close it")
+        for key, side in (("b", "before"), ("d", "changes"), ("d", "after")):
+            browser.key(key)
+            browser.wait_until(f"{READY} && document.querySelector('#picture-tools [role=radio][aria-checked=true]').id == '{side}'")
+        browser.evaluate(FURTHER)
+        browser.key("n")
+        browser.wait_until(f"!!document.querySelector('#targets [data-target=mesh]') && location.hash.includes('/{draws[1]}') && {READY}")
+        browser.click("#targets [data-target=mesh]")
+        browser.wait_until(f"document.querySelector('#further')?.textContent == '{draws[1]}' && !document.querySelector('#picture').offsetParent")
+        browser.key("p")
+        browser.wait_until(f"document.querySelector('#further').textContent == '{draws[0]}' && {READY}")
+        browser.click("#targets [role=tab]")
+        browser.wait_until(f"document.querySelector('#further').textContent == 'left' && !document.querySelector('#further').offsetParent && {READY}")
+        check(browser.evaluate(ONE_LINE) and browser.evaluate("!!document.querySelector('#picture').offsetParent"), "the picture is not there again")
+        browser.check_quiet(server.origin)
