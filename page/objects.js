@@ -22,6 +22,7 @@ import {
 import {inShort, objectFacts, pipelineShaders} from "./facts.js";
 import {NO_RANGE} from "./links.js";
 import {Memory} from "./memory.js";
+import {Resources} from "./resources.js";
 import {go, route} from "./route.js";
 import {Rows} from "./rows.js";
 import {descriptor} from "./state.js";
@@ -36,7 +37,12 @@ export class Objects {
   constructor(capture) {
     Object.assign(this, {capture, key: "", items: []});
     this.box = byId("object-list");
-    this.rows = new Rows(this.box, {extent: 34, make: (row) => this.row(row)});
+    this.rows = new Rows(this.box, {extent: 34, make: (row) => this.lists ? this.resources.make(row, this.selected) : this.row(row)});
+    this.resources = new Resources(() => this.drawResources());
+    this.lists = false; // textures or buffers
+    new ResizeObserver(() => {
+      if (this.lists && this.resources.isGrid) this.drawResources();
+    }).observe(this.box);
     this.view = new ObjectView(byId("object-view"));
     this.filter = el("input", {
       type: "search",
@@ -46,14 +52,16 @@ export class Objects {
       on: {input: () => this.narrow()}
     });
     this.box.addEventListener("click", (event) => {
-      const row = event.target.closest("[data-row]");
-      if (row) this.choose(Number(row.dataset.row));
+      const row = event.target.closest("[data-item], [data-row]:not(.grid)");
+      if (row) this.choose(Number(row.dataset.item ?? row.dataset.row));
     });
     this.box.addEventListener("keydown", (event) => {
       const now = this.items.findIndex(({object}) => object === this.selected);
+      const down = this.lists ? this.resources.columns : 1;
       const to = {
-        ArrowDown: now + 1,
-        ArrowUp: now - 1,
+        ArrowDown: now + down,
+        ArrowUp: now - down,
+        ...(down > 1 ? {ArrowRight: now + 1, ArrowLeft: now - 1} : {}),
         Home: 0,
         End: this.items.length - 1,
         PageDown: now + 15,
@@ -80,11 +88,13 @@ export class Objects {
     this.view.show(
         subject, {...query, at}, () => notice("Choose an object", "Its creation, contents and uses stand here."));
     try {
+      byId("objects").classList.toggle("alone", ["VkImage", "VkBuffer"].includes(query.type) && !subject);
       if (key !== this.key) await this.load(at, query.type ?? "", signal);
       this.key = key;
+      if (this.lists) this.resources.show(query);
       this.rows.refresh();
       const row = this.items.findIndex(({object}) => object === subject);
-      if (row >= 0) this.rows.reveal(row);
+      if (row >= 0) this.rows.reveal(this.lists ? Math.floor(row / this.resources.columns) : row);
     } catch (error) {
       if (aborted(error) || signal.aborted) return;
       this.message(notice("No objects", error.sentence ?? String(error)));
@@ -105,6 +115,10 @@ export class Objects {
 
   async load(at, type, signal) {
     this.message(skeleton(8));
+    this.lists = ["VkImage", "VkBuffer"].includes(type);
+    byId("objects-title").closest("section").classList.toggle("lists", this.lists);
+    if (this.lists) return this.loadResources(at, type, signal);
+    for (const part of [this.resources.sums, this.resources.head]) part.remove();
     const {counts} = await api.json(api.path("/objects", {at, count: true}), {signal});
     const types = Object.entries(counts);
     const all = types.reduce((sum, [, many]) => sum + many, 0);
@@ -133,6 +147,31 @@ export class Objects {
     this.box.classList.toggle("low", low);
     this.rows.extent = low ? 24 : 34;
     this.rows.set(this.items.length);
+  }
+
+  /** Textures or buffers. */
+  async loadResources(at, type, signal) {
+    const {objects} = await api.json(api.path("/objects", {at, type}), {signal}), {resources} = this;
+    signal.throwIfAborted();
+    this.all = objects;
+    fill(byId("objects-title"), type === "VkImage" ? "Textures at " : "Buffers at ",
+        at.startsWith("#") ? at : place(at, at.includes(".") ? at : `frame ${at}`));
+    fill(byId("object-types"), resources.tools);
+    this.box.before(resources.sums, resources.head);
+    resources.set(type, objects, at);
+    if (objects.length)
+      this.message();
+    else
+      this.message(notice("Nothing", `No ${type} lives at ${at}.`));
+  }
+
+  drawResources() {
+    if (!this.lists || !this.resources.query) return;
+    this.resources.fit(this.box.clientWidth);
+    this.items = this.resources.items;
+    this.box.classList.remove("low");
+    this.rows.extent = this.resources.extent;
+    this.rows.set(this.resources.rows);
   }
 
   narrow() {
@@ -311,54 +350,92 @@ class ObjectView {
                                 el("dd", {}, shaderLink(hash), ` ${entry}`, dim(` ${size(bytes)}`))])));
   }
 
-  /** What uses it in the whole trace; asked for when it is opened. */
-  uses(object, at, signal) {
-    const body = el("div", {class: "uses"});
-    const about = dim("in the whole trace");
-    const part = el("details", {class: "part", data: {part: "uses"}}, el("summary", {}, "Uses", about), body);
+  /** A part that is filled when it is opened. */
+  lazily(title, name, about, make) {
+    const body = el("div");
+    const part = el("details", {class: "part", data: {part: name}}, el("summary", {}, title, about), body);
     part.addEventListener("toggle", async () => {
       if (!part.open || part.dataset.asked) return;
       part.dataset.asked = "1";
       fill(body, el("span", {class: "spin"}));
       try {
-        const path = `/objects/${object}/uses`, frame = at.split(".")[0];
-        let uses;
-        try {
-          uses = await api.lines(api.path(path), {signal});
-          about.textContent = `${count(uses.length, "use")} in the whole trace`;
-        } catch (error) {
-          if (error.status !== 413) throw error;
-          // There are too many in the whole trace.
-          uses = await api.lines(api.path(path, {at: frame}), {signal});
-          about.textContent = `${count(uses.length, "use")} at ${frame}`;
-        }
-        fill(body);
-        const more = () => {
-          const from = body.childElementCount / 4;
-          body.append(
-              ...uses.slice(from, from + USES)
-                  .flatMap(
-                      (use) => [el("span", {}, use.position.startsWith("#") ? dim(use.position) : place(use.position)),
-                          el("span", {}, use.command),
-                          el("span", {class: use.access?.includes("write") ? "w"
-                                : use.access                               ? "r"
-                                                                           : "dim"},
-                              use.access ?? "–"),
-                          el("span", {}, use.how,
-                              use.through.length ? [dim(" through "), linked(use.through.join(" / "))] : null)]));
-          const left = uses.length - body.childElementCount / 4;
-          button.hidden = left <= 0;
-          button.firstChild.data = `${number(left)} more`;
-        };
-        const button = chip("more", null, more);
-        part.append(el("div", {class: "tools"}, button));
-        more();
+        fill(body, await make());
       } catch (error) {
         if (!aborted(error)) fill(body, error.sentence ?? String(error));
       }
     });
     return part;
   }
+
+  /** What uses it in the whole trace, and where its layouts change. */
+  uses(object, at, signal) {
+    const about = dim("in the whole trace"), image = object.startsWith("VkImage:");
+    const ask = async () => {
+      const path = `/objects/${object}/uses`, frame = at.split(".")[0];
+      try {
+        return [await api.lines(api.path(path), {signal}), "in the whole trace"];
+      } catch (error) {
+        if (error.status !== 413) throw error;
+        return [await api.lines(api.path(path, {at: frame}), {signal}), `at ${frame}`]; // there are too many in the whole trace
+      }
+    };
+    const uses = this.lazily("Uses", "uses", about, async () => {
+      const [all, where] = await ask();
+      about.textContent = `${count(all.length, "use")} ${where}`;
+      return usesByFrame(all, at.split(".")[0]);
+    });
+    return image ? el("div", {}, this.lazily("Barriers and layouts", "barriers", dim("in their order"), async () => timeline((await ask())[0])), uses)
+                 : uses;
+  }
+}
+
+const where = ({position}) => position.startsWith("#") ? dim(position) : place(position);
+
+/** Rows of a long list, of which a button adds more. */
+function inParts(all, make, properties) {
+  const box = el("div", properties);
+  let shown = 0;
+  const more = () => {
+    box.append(...all.slice(shown, shown + USES).flatMap(make));
+    shown = Math.min(shown + USES, all.length);
+    button.hidden = shown === all.length;
+    button.firstChild.data = `${number(all.length - shown)} more`;
+  };
+  const button = chip("more", null, more);
+  more();
+  return [box, button.hidden ? null : el("div", {class: "tools"}, button)];
+}
+
+/** Uses, the frames of which are closed but for the present one. */
+function usesByFrame(all, frame) {
+  const row = (use) => [el("span", {}, where(use)), el("span", {}, use.command),
+    el("span", {class: use.access?.includes("write") ? "w" : use.access ? "r" : "dim"}, use.access ?? "–"),
+    el("span", {}, use.how, use.through.length ? [dim(" through "), linked(use.through.join(" / "))] : null)];
+  const frames = [...Map.groupBy(all, ({position}) => position.startsWith("#") ? "calls" : position.split(".")[0])];
+  return inParts(frames, ([name, some]) => {
+    const writes = some.filter(({access}) => access?.includes("write")).length;
+    const box = el("details", {class: "frame-uses", data: {frame: name}},
+        el("summary", {}, name === "calls" ? "calls" : `frame ${name}`, dim(` ${count(some.length, "use")}${writes ? `, ${count(writes, "write")}` : ""}`)));
+    const open = () => {
+      if (box.open && box.childElementCount === 1) box.append(...inParts(some, row, {class: "uses"}).filter(Boolean));
+    };
+    box.addEventListener("toggle", open);
+    box.open = name === frame || frames.length === 1;
+    open();
+    return box;
+  });
+}
+
+/** Where layouts change, and barriers that keep them, in their order. */
+function timeline(uses) {
+  const barriers = uses.filter(({layouts}) => layouts);
+  if (!barriers.length) return el("div", {class: "texture dim"}, "No barrier names it: render passes may change its layout.");
+  const short = (layout) => plain(layout ?? "?", "VK_IMAGE_LAYOUT_");
+  return inParts(barriers, (use) => {
+    const [before, after] = use.layouts;
+    return [el("span", {}, where(use)), el("span", {class: before === after ? "dim" : null, data: {barrier: use.position}},
+        before === after ? `stays ${short(after)}` : [dim(short(before), " → "), short(after)]), el("span", {class: "dim"}, use.command)];
+  }, {class: "uses timeline"});
 }
 
 function list(objects) {

@@ -188,6 +188,16 @@ static void put_json(const struct use *use, const char *how, const struct use_ob
     lap_text_put_json(stdout, use->access == USE_NAMED ? NULL : access_texts[use->access]);
     fputs(", \"how\": ", stdout);
     lap_text_put_json(stdout, how);
+    fputs(", \"layouts\": ", stdout);
+    if (use->layouts) {
+        fputc('[', stdout);
+        lap_text_put_json(stdout, lap_text_named("VkImageLayout", use->layouts[0]));
+        fputs(", ", stdout);
+        lap_text_put_json(stdout, lap_text_named("VkImageLayout", use->layouts[1]));
+        fputc(']', stdout);
+    } else {
+        fputs("null", stdout);
+    }
     fputs(", \"through\": [", stdout);
     for (size_t i = 0; i < count; i++) {
         fputs(i ? ", " : "", stdout);

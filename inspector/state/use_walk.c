@@ -47,9 +47,10 @@ struct naming { /* a call, or a command, that is being walked through */
     const void *args;
     const struct gen_member *first; /* parameter */
     bool in_block;
-    uint8_t effect;   /* enum gen_does, or enum gen_objects */
-    unsigned barrier; /* how many structures up to a barrier */
-    uint64_t element; /* of the array of parameters that the walk is in; UINT64_MAX: none */
+    uint8_t effect;           /* enum gen_does, or enum gen_objects */
+    unsigned barrier;         /* how many structures up to a barrier */
+    VkImageLayout layouts[2]; /* the old one and the new one of this barrier, which stand in front of its image */
+    uint64_t element;         /* of the array of parameters that the walk is in; UINT64_MAX: none */
     enum lap_status status;
 };
 
@@ -260,12 +261,22 @@ static void keep_name(struct naming *n, const struct lap_place *place, const str
         w->named[w->named_count++] = name;
 }
 
+static void see_layout(struct naming *n, const char *member, VkImageLayout layout)
+{
+    if (strcmp(member, "oldLayout") == 0)
+        n->layouts[0] = layout;
+    else if (strcmp(member, "newLayout") == 0)
+        n->layouts[1] = layout;
+}
+
 static void see_value(void *user, const struct lap_place *place, const struct lap_value *value)
 {
     struct naming *n = user;
     bool is_first = place->owner == n->args && place->member == n->first;
     struct use use = n->use;
 
+    if (n->barrier && value->kind == LAP_VALUE_ENUM)
+        see_layout(n, gen_member_name(place->member), (VkImageLayout)value->i);
     if (value->kind != LAP_VALUE_HANDLE || !value->u || n->status != LAP_OK)
         return;
     if (is_first && (n->in_block || value->type == GEN_HANDLE_VkDevice) &&
@@ -282,6 +293,7 @@ static void see_value(void *user, const struct lap_place *place, const struct la
     if (use.kind == USE_MEMBER)
         use.kind = use_kind_of(n, place->member, use.access);
     use.member = gen_member_name(place->member);
+    use.layouts = use.kind == USE_BARRIER && value->type == GEN_HANDLE_VkImage ? n->layouts : NULL;
     n->status = give(n->walker, &use);
 }
 

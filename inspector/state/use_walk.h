@@ -57,7 +57,8 @@ struct use { /* valid during the visit */
     uint32_t command;                /* enum gen_command */
     enum use_access access;
     enum use_kind kind;
-    const char *member; /* that names it; NULL: none does */
+    const char *member;           /* that names it; NULL: none does */
+    const VkImageLayout *layouts; /* of a barrier of an image: the old one and the new one; NULL: of anything else */
     uint32_t number;
     enum attachment_role role;
     const struct reached *descriptor;

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import base64
+import json
 
 from e2e.browser import Browser
 from e2e.cases import Cases, Context, check
 from e2e.page import DIFFERENT, READY, check_draw, lines
-from e2e.server import Server, record
+from e2e.server import Server, record, verb
 
 CASES = Cases()
 case = CASES.add
@@ -71,3 +72,59 @@ def tools_of_the_picture_are_one_line(context: Context) -> None:
         browser.wait_until(f"document.querySelector('#further').textContent == 'left' && !document.querySelector('#further').offsetParent && {READY}")
         check(browser.evaluate(ONE_LINE) and browser.evaluate("!!document.querySelector('#picture').offsetParent"), "the picture is not there again")
         browser.check_quiet(server.origin)
+
+
+def shown_of(browser: Browser, attribute: str = "listed") -> list[str]:
+    return browser.evaluate(f"[...document.querySelectorAll('#object-list [data-listed]')].map((one) => one.dataset.{attribute})")
+
+
+@case
+def textures_and_buffers_have_figures_and_sums(context: Context) -> None:
+    """Figures are those of the calls that made them, in each order; sums those of the objects' memory; barriers those that lapilli print has."""
+    record(context, [context.app("depth")])
+    calls = [json.loads(line) for line in verb(context, ["print", "--json", "FILE"], "out.lapilli").stdout.splitlines()]
+    made = {call["args"]["pImage"]: call["args"]["pCreateInfo"] for call in calls if call["name"] == "vkCreateImage"}
+    bound = {call["args"]["image"]: call["args"]["size"] for call in calls if call["name"] == "lapilliBindImage"}
+    sizes = {call["args"]["pBuffer"]: call["args"]["pCreateInfo"]["size"] for call in calls if call["name"] == "vkCreateBuffer"}
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.size(1600, 1000)
+        browser.open(server.url)
+        browser.wait_until(READY)
+        browser.click("#tabs [data-type=VkImage]")
+        browser.wait_until(f"{READY} && document.querySelectorAll('#object-list .resource').length > 1")
+        living = shown_of(browser)
+        check(set(living) <= set(made) and len(living) > 1, f"{living}, {list(made)}")
+        said = browser.evaluate("[...document.querySelectorAll('#object-list .resource')].map((one) => [one.dataset.listed, one.textContent])")
+        for image, text in said:
+            extent, form = made[image]["extent"], made[image]["format"].replace("VK_FORMAT_", "")
+            check(f"{extent['width']} × {extent['height']}" in text and form in text, f"{image}: {text}, not {made[image]}")
+        sums = browser.evaluate("[...document.querySelectorAll('#resource-sums [data-heap]')].map((one) => [Number(one.dataset.bytes), Number(one.dataset.many)])")
+        check(sum(bytes for bytes, _ in sums) == sum(bound[image] for image in living) and sum(many for _, many in sums) == len(living), f"{sums}, {bound}")
+        browser.click("#resource-kind [role=radio]:last-child")
+        browser.wait_until(f"{READY} && !!document.querySelector('#object-list .table')")
+        for by, key in (("bytes", lambda image: -bound[image]), ("size", lambda image: -made[image]["extent"]["width"] * made[image]["extent"]["height"]), ("format", lambda image: made[image]["format"])):
+            browser.click(f"#resource-head [data-sort={by}]")
+            browser.wait_until(f"{READY} && document.querySelector('#resource-head [data-sort={by}]').ariaPressed == 'true'")
+            keys = [key(image) for image in shown_of(browser)]
+            check(keys == sorted(keys) and len(keys) == len(living), f"{by}: {keys}")
+        image = next(one for one in living if "DEPTH" in made[one]["usage"])
+        browser.click(f"#object-list [data-listed='{image}']")
+        browser.wait_until(f"{READY} && document.querySelector('#object-view').dataset.object == '{image}'")
+        browser.click("#object-view [data-part=barriers] summary")
+        browser.wait_until("!!document.querySelector('#object-view [data-barrier]')")
+        told = browser.evaluate("[...document.querySelectorAll('#object-view [data-barrier]')].map((one) => one.textContent)")
+        expected = {tuple(one[name].replace("VK_IMAGE_LAYOUT_", "") for name in ("oldLayout", "newLayout")) for one in barriers_of(calls) if one.get("image") == image}
+        check({tuple(text.split(" → ")) for text in told if " → " in text} == {pair for pair in expected if pair[0] != pair[1]} and bool(told), f"{told}, not {expected}")
+        browser.click("#tabs [data-type=VkBuffer]")
+        browser.wait_until(f"{READY} && !!document.querySelector('#object-list .VkBuffer')")
+        rows = dict(browser.evaluate("[...document.querySelectorAll('#object-list .VkBuffer')].map((one) => [one.dataset.listed, one.querySelector('[data-column=size]').textContent])"))
+        check(rows == {buffer: f"{sizes[buffer]:,}" for buffer in rows} and bool(rows), f"{rows}, not {sizes}")
+
+
+def barriers_of(value: object) -> list[dict]:
+    """All barriers of images in what lapilli print has."""
+    if isinstance(value, list):
+        return [one for part in value for one in barriers_of(part)]
+    if not isinstance(value, dict):
+        return []
+    return ([value] if "oldLayout" in value else []) + [one for part in value.values() for one in barriers_of(part)]

@@ -6,7 +6,7 @@
 
 #include "gen_decode.h"
 #include "gen_ids.h"
-#include "inspector/edit/pass_targets.h"
+#include "inspector/question/pass_targets.h"
 #include "tools/show/state_print.h"
 #include "tools/show/text.h"
 
