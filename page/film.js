@@ -11,13 +11,15 @@ import {counts} from "./tree.js";
 
 const CELL = 98;
 const AT_ONCE = 24; // pictures of one replay
-const IDLE_MS = 1800;
+const FIRST = 10;   // of the frames in view, at once
+const SOON_MS = 100, IDLE_MS = 1800;
+const ROUNDS = 2; // of pictures that are taken unasked: few of those in view, then more
 // Longer traces take pictures only when asked: the replay plays everything up to the last of them.
 const SHORT_FRAMES = 2500, SHORT_BYTES = 64 << 20;
 
 export class Film {
   constructor(capture, file) {
-    Object.assign(this, {capture, file, taken: new Map(), current: 0});
+    Object.assign(this, {capture, file, taken: new Map(), current: 0, round: 0});
     this.box = byId("film-strip");
     this.rows = new Rows(this.box, {
       extent: CELL,
@@ -27,7 +29,7 @@ export class Film {
         for (let i = from; i < to; i++) capture.frames.peek(i);
       }
     });
-    this.button = chip("pictures", null, () => (this.stop ? this.stop.abort() : this.take(this.visible())),
+    this.button = chip("pictures", null, () => (this.stop ? this.end() : this.take(this.visible())),
         {id: "film-pictures", title: "take pictures of the frames in view"});
     this.text = el("span", {class: "dim", role: "status"});
     const {times} = capture;
@@ -93,7 +95,7 @@ export class Film {
     this.position = "";
     if (!this.stop) return;
     this.stop.abort();
-    this.began = false;
+    this.round--;
   }
 
   cell(index) {
@@ -139,23 +141,39 @@ export class Film {
         Array.from({length: Math.min(AT_ONCE, total)}, (_, i) => Math.min(total, Math.round((i + 0.5) * step) || 1)))];
   }
 
-  /** Takes pictures once, when nothing else has been going on for a while. */
+  /** One does not want pictures. */
+  end() {
+    this.round = ROUNDS;
+    this.stop.abort();
+  }
+
+  /** Some of the frames in view, evenly chosen, with the one that is shown. */
+  first() {
+    const frames = this.visible(), step = Math.max(1, frames.length / FIRST);
+    const some = Array.from({length: Math.min(FIRST, frames.length)}, (_, i) => frames[Math.floor((i + 0.5) * step)]);
+    return frames.includes(this.current) ? [this.current, ...some] : some;
+  }
+
+  /** Takes pictures, first few and then more, when nothing else has been going on for a while. */
   idle(busy) {
     clearTimeout(this.timer);
-    if (busy || this.began || !this.capture.frames.total) return;
-    if (this.capture.frames.total > SHORT_FRAMES || this.file.bytes > SHORT_BYTES) return;
-    this.timer = setTimeout(
-        () => this.take([...new Set([...this.visible().slice(0, 12), ...this.spread()])].sort((a, b) => a - b)),
-        IDLE_MS);
+    const {total} = this.capture.frames;
+    if (busy || this.stop || this.round >= ROUNDS || !this.capture.frames.marked) return;
+    const frames = this.round ? [...this.visible().slice(0, 12), ...this.spread()] : this.first();
+    const played = Math.max(0, ...frames);
+    const long = played > SHORT_FRAMES || (this.file.bytes * played) / total > SHORT_BYTES;
+    this.timer = setTimeout(() => this.take(long ? [] : frames), this.round ? IDLE_MS : SOON_MS);
   }
 
   async take(frames) {
-    this.began = true;
-    if (this.stop || frames.length === 0) return;
+    this.round++;
+    if (this.stop) return;
+    frames = [...new Set(frames)].sort((a, b) => a - b);
+    if (frames.length === 0) return this.idle(api.running > 0);
     this.stop = new AbortController();
     this.button.firstChild.data = "stop";
     this.text.textContent = "";
-    const path = api.path("/screenshots", {frames: ranges(frames)});
+    const {signal} = this.stop, path = api.path("/screenshots", {frames: ranges(frames)});
     let had = 0;
     const have = (picture) => {
       const frame = Number(/(\d+)\.png$/.exec(picture)?.[1]);
@@ -167,19 +185,21 @@ export class Film {
     try {
       await api.work(path, {
         late: true,
-        signal: this.stop.signal,
+        signal,
         picture: have,
         progress: (done, all) => { this.text.textContent = all ? `${Math.round((100 * done) / all)}%` : ""; }
       });
-      const answer = await api.json(path, {late: true, signal: this.stop.signal});
+      const answer = await api.json(path, {late: true, signal});
       for (const frame of answer.frames) have(api.path(`/screenshots/${frame}.png`));
       this.text.textContent = "";
     } catch (error) {
       this.text.textContent = aborted(error) ? count(had, "picture") : "no pictures";
       this.text.title = error.sentence ?? "";
+      if (!aborted(error)) this.round = ROUNDS;
     } finally {
       this.stop = null;
       this.button.firstChild.data = "pictures";
+      if (!signal.aborted) this.idle(api.running > 0);
     }
   }
 }

@@ -6,6 +6,7 @@ import {comparePositions, frameOf} from "./route.js";
 import {Times} from "./times.js";
 
 const CHUNK = 500;
+const NEAR = 100, BUSY = 0.9;
 
 export const workOf = (node) => node.draws + node.dispatches + node.traces;
 
@@ -66,6 +67,16 @@ export class Frames extends Parts {
     return number >= 1 && number <= this.total ? this.get(number - 1) : null;
   }
 
+  /**
+   * A frame near the start that draws about as much as its neighbours: games begin with frames that only load. Of the
+   *  first part alone; null: none of it draws.
+   */
+  async busy() {
+    const drawing = (await this.part(0).promise).filter((node) => workOf(node) > 0).slice(0, NEAR);
+    const middle = drawing.map(workOf).sort((a, b) => a - b)[drawing.length >> 1];
+    return drawing.find((node) => workOf(node) >= BUSY * middle) ?? null;
+  }
+
   /** The next frame that draws, in the direction `step`. */
   async next(number, step) {
     for (let i = number + step; i >= 1 && i <= this.total; i += step) {
@@ -84,8 +95,31 @@ export class Draws extends Parts {
       for (const row of rows) this.by.set(row.position, row);
       return rows;
     });
-    this.by = new Map();
+    // bound: by position with what they find bound; begins: the first one of a render pass, by the pass's position
+    Object.assign(this, {frame, by: new Map(), bound: new Map(), begins: new Map(), boundParts: new Map(), looked: new Set()});
     this.total = workOf(frame);
+  }
+
+  /** Asks once for what the draws of a small part find bound: part `number`, of `length` draws. */
+  boundPart(number, length) {
+    if (!this.boundParts.has(number)) {
+      const path = api.path("/draws", {at: this.frame.position, rows: `${number * length + 1}-${(number + 1) * length}`, state: true});
+      const part = api.lines(path).then((rows) => {
+        for (const row of rows) {
+          this.bound.set(row.position, row);
+          if (row.pass && !this.begins.has(row.pass.begin)) this.begins.set(row.pass.begin, row);
+        }
+      });
+      part.catch(() => this.boundParts.delete(number));
+      this.boundParts.set(number, part);
+    }
+    return this.boundParts.get(number);
+  }
+
+  /** The last draw of the last part, or the last of all. */
+  async last() {
+    const items = await this.part(Math.floor(Math.max(0, this.total - 1) / CHUNK)).promise;
+    return items.findLast(({command}) => /Draw/.test(command)) ?? items.at(-1);
   }
 
   /** How many of them stand at or before a position. */

@@ -2,7 +2,7 @@
 // The page: the header, which view is shown, the keys, and what is said when nothing can be shown.
 
 import {aborted, api, TOKEN} from "./api.js";
-import {byId, chip, count, el, fill, later, size} from "./dom.js";
+import {byId, chip, count, el, fill, later, number, size} from "./dom.js";
 import {Debug} from "./debug.js";
 import {Edit} from "./edit.js";
 import {forget} from "./facts.js";
@@ -10,7 +10,7 @@ import {Film} from "./film.js";
 import {forgetViews, left, listenToLinks} from "./links.js";
 import {Capture} from "./lists.js";
 import {Drawer, Objects} from "./objects.js";
-import {nextTarget, Picture} from "./picture.js";
+import {nextTarget, Picture, PRESENTED} from "./picture.js";
 import {Report} from "./report.js";
 import {address, changed, frameOf, go, isPosition, onRoute, route} from "./route.js";
 import {Search} from "./search.js";
@@ -143,8 +143,8 @@ async function show(now) {
         {replace: true, fresh: true, sentence: `There is no view ${view}: these are the commands.`});
   if (view === "commands" && !isPosition(subject)) {
     const first = await start();
-    const sentence = subject ? `There is no command ${subject}: this is ${first}.` : says;
-    return now === route ? go({subject: first}, {replace: true, sentence}) : undefined;
+    const sentence = subject ? `There is no command ${subject}: this is ${first.subject}.` : says;
+    return now === route ? go(first, {replace: true, sentence}) : undefined;
   }
   leave(view);
   byId("said").hidden = !says;
@@ -179,10 +179,10 @@ async function show(now) {
   parts.drawer.show(view === "commands" ? query.object ?? "" : "", query, subject);
 }
 
-/** What the header says of the capture; nothing waits for it. */
+/** What the header says of the capture: only the first view waits for it. */
 async function showFacts(found) {
   const info = await api.json(api.path("/info"));
-  if (api.capture !== found.id) return;
+  if (api.capture !== found.id) return info;
   fill(byId("facts"), [
     (info.program ?? "").split("/").pop(), info.recorded_on?.device?.replace(/ \(.*/, ""),
     info.frames ? `${number(info.frames)} frame${info.frames > 1 ? "s" : ""}` : "no frames", size(info.bytes.file)
@@ -191,6 +191,7 @@ async function showFacts(found) {
     info.program, info.recorded_on?.driver, `Vulkan ${info.recorded_on?.api_version}`, info.stopped
   ].filter(Boolean).join("\n");
   if (info.complete === false) api.watchers.incomplete(info.stopped ?? "the trace is incomplete");
+  return info;
 }
 
 /** All views but one stop to ask. */
@@ -229,9 +230,11 @@ async function open(found) {
   try {
     const capture = new Capture(), edit = new Edit();
     await capture.frames.part(0).promise;
-    showFacts(found).catch(() => {});
+    const facts = showFacts(found);
+    facts.catch(() => {});
     Object.assign(parts, {
       capture,
+      facts,
       film: new Film(capture, found),
       tree: new Tree(capture, found),
       edit,
@@ -255,14 +258,16 @@ async function open(found) {
   }
 }
 
-/** Where one begins to look: the first frame that draws. */
+/** Where one begins to look: the last draw of a busy frame, with what the frame presents. */
 async function start() {
   const {frames} = parts.capture;
-  const node = await frames.next(0, 1).catch(() => null);
-  if (!node) return "1";
+  const node = await frames.busy().catch(() => null) ?? await frames.next(0, 1).catch(() => null);
+  if (!node) return {subject: "1"};
   api.json(windowPath(node.position, 0)).catch(() => {}); // which the tree will ask for
   const draws = await parts.capture.draws(Number(node.position));
-  return draws.get(0).then((row) => row.position, () => node.position);
+  const last = await draws.last().catch(() => null);
+  const presents = await parts.facts.then((info) => info.uses?.extensions?.includes("VK_KHR_swapchain"), () => false);
+  return {subject: last?.position ?? node.position, query: {target: presents && frames.marked ? PRESENTED : null}};
 }
 
 async function stepDraw(step) {

@@ -10,9 +10,10 @@ import {nextTarget} from "./picture.js";
 import {comparePositions, frameOf, go, route} from "./route.js";
 import {Rows} from "./rows.js";
 import {milliseconds, timeColumn, timedMore, timedWhat} from "./times.js";
+import {RowFacts} from "./tree_facts.js";
+import {Node, WINDOW} from "./tree_nodes.js";
 
 const ROW = 22, TALL = 34; // with pictures of what draws change
-const WINDOW = 256;
 
 /** The path of a window of children; `all`: with commands that are no work. */
 export function windowPath(position, number, all = false) {
@@ -20,7 +21,7 @@ export function windowPath(position, number, all = false) {
       "/tree", {at: position, depth: 1, all, children: `${number * WINDOW + 1}-${(number + 1) * WINDOW}`});
 }
 const WHOLE = 20000;      // so many commands of a frame are asked for at once
-const OPEN_AT_FIRST = 48; // a frame opens until so many rows are there
+const OPEN_AT_FIRST = 100; // a frame opens until so many rows are there
 
 const MODES = [
   ["work", "work", "submits, passes, labels, and what draws, computes or copies"],
@@ -31,57 +32,6 @@ const MODES = [
   ["calls", "calls", "calls outside of command buffers: submits, waits, creates, updates, maps"],
   ["time", "time", "passes, labels and commands outside of passes, the longest first"],
 ];
-
-/** A node of the tree. `inner` is how many rows stand below it once it is open. */
-class Node {
-  constructor(data, parent, index) {
-    Object.assign(this, {data, parent, index, of: null, windows: new Map(), open: false, opened: [], inner: 0});
-  }
-  get level() { return this.parent ? this.parent.level + 1 : 0; }
-  child(index) { return this.windows.get(Math.floor(index / WINDOW))?.[index % WINDOW]; }
-
-  grow(by) {
-    for (let node = this; node; node = node.open ? node.parent : null) node.inner += by;
-  }
-  setOpen(open) {
-    if (this.open === open) return;
-    if (!open) this.parent?.grow(-this.inner);
-    this.open = open;
-    if (!this.parent) return;
-    const among = this.parent.opened;
-    if (open) {
-      const at = among.findIndex((other) => other.index > this.index);
-      among.splice(at < 0 ? among.length : at, 0, this);
-      this.parent.grow(this.inner);
-    } else
-      among.splice(among.indexOf(this), 1);
-  }
-  setOf(of) {
-    if (this.of === of) return;
-    const by = of - (this.of ?? 0);
-    this.of = of;
-    this.grow(by);
-  }
-  /** The child, and the node it belongs to, that stands so many rows below. */
-  at(row) {
-    let extra = 0;
-    for (const open of this.opened) {
-      const at = open.index + extra;
-      if (row <= at) break;
-      if (row <= at + open.inner) return open.at(row - at - 1);
-      extra += open.inner;
-    }
-    return {parent: this, index: row - extra};
-  }
-  get row() {
-    let row = this.index + (this.parent.parent ? this.parent.row + 1 : 0);
-    for (const open of this.parent.opened) {
-      if (open.index >= this.index) break;
-      row += open.inner;
-    }
-    return row;
-  }
-}
 
 export class Tree {
   constructor(capture, file) {
@@ -99,15 +49,14 @@ export class Tree {
       return this.chips[mode];
     }));
     let redraw = 0;
-    this.each = new Each(capture, file, {
-      wanted: () => this.passes(),
-      changed: () => {
-        redraw ||= requestAnimationFrame(() => {
-          redraw = 0;
-          this.rows.refresh();
-        });
-      }
-    });
+    const changed = () => {
+      redraw ||= requestAnimationFrame(() => {
+        redraw = 0;
+        this.rows.refresh();
+      });
+    };
+    this.facts = new RowFacts(capture, changed);
+    this.each = new Each(capture, file, {wanted: () => this.passes(), changed});
     this.pictures = chip("pictures", false, () => {
       this.each.toggle();
       this.size();
@@ -125,6 +74,7 @@ export class Tree {
     this.stop = new AbortController();
     const {signal} = this.stop;
     this.selected = position;
+    this.fold = null;
     this.rows.refresh();
     try {
       if (frameOf(position) !== this.frame || mode !== this.mode || !this.loaded)
@@ -288,25 +238,21 @@ export class Tree {
 
   /** Takes children that an answer had with all below them, containers alone. */
   take(node, children) {
-    const kept = children.filter((child) => child.kind !== "command");
-    kept.forEach((data, index) => {
-      const made = new Node(data, node, index);
-      const window = Math.floor(index / WINDOW);
-      if (!node.windows.has(window)) node.windows.set(window, []);
-      node.windows.get(window).push(made);
-      this.take(made, data.children);
-      if (made.of) made.setOpen(true);
-    });
-    node.setOf(kept.length);
+    const made = node.fill(0, children.filter((child) => child.kind !== "command"));
+    node.setOf(made.length);
+    for (const child of made) {
+      this.take(child, child.data.children);
+      if (child.of) child.setOpen(true);
+    }
   }
 
   /** Asks for a window of children. */
   async window(node, number, signal) {
-    if (node.windows.has(number)) return;
+    if (node.run || node.windows.has(number)) return; // a fold has its children
     const answer = await api.json(windowPath(node.data.position, number, this.mode === "all"), {signal});
     if (node.windows.has(number)) return;
-    node.windows.set(number, answer.nodes[0].children.map((data, i) => new Node(data, node, number * WINDOW + i)));
     node.setOf(answer.of ?? answer.nodes[0].children.length);
+    node.fill(number * WINDOW, answer.nodes[0].children);
   }
 
   /** Opens what is in the frame, level by level, while it stays easy to overlook. */
@@ -315,14 +261,12 @@ export class Tree {
     while (level.length && this.root.inner < OPEN_AT_FIRST) {
       const next = [];
       for (const parent of level)
-        for (let i = 0; i < Math.min(parent.of, 12); i++) {
-          const node = parent.child(i);
-          if (node && this.opens(node) && this.root.inner < OPEN_AT_FIRST) {
+        for (let i = 0, looked = 0, node; looked < 12 && (node = parent.shown(i)); i += node.span, looked++)
+          if (node.span === 1 && this.opens(node) && this.root.inner < OPEN_AT_FIRST) {
             await this.window(node, 0, signal);
             node.setOpen(true);
             next.push(node);
           }
-        }
       level = next;
     }
   }
@@ -425,7 +369,7 @@ export class Tree {
                   : null;
     }
     const {parent, index} = this.root.at(row);
-    const node = parent.child(index);
+    const node = parent.shown(index);
     if (node)
       return {position: node.data.position, level: node.level, of: parent.of, index, node, name: node.data.name};
     return null;
@@ -434,6 +378,7 @@ export class Tree {
   /** Asks for what rows in view lack. */
   want(from, to) {
     this.each.idle(api.running > 0);
+    this.facts.want(this.list, this.rowsWithFacts(from, to));
     if (this.flat) {
       for (let row = from; row < to; row++) this.flat.list?.peek(row);
       return;
@@ -448,6 +393,16 @@ export class Tree {
     }
   }
 
+  get list() { return this.capture.lists.get(this.frame); }
+
+  /** The positions of draws and render passes in view. */
+  rowsWithFacts(from, to) {
+    if (!this.root && !this.flat || this.mode === "time") return [];
+    return Array.from({length: to - from}, (_, i) => this.item(from + i))
+        .filter((item) => item && (/^(draw|compute)$/.test(look(item)) || item.node?.data.kind === "render pass"))
+        .map(({position}) => position);
+  }
+
   make(row) {
     const item = this.item(row);
     if (!item && this.mode === "time")
@@ -456,15 +411,21 @@ export class Tree {
     if (!item) return el("div", {class: "row waiting"}, el("i"));
     if (item.call) return callRow(item, route.query.call);
     if (item.timed) return this.makeTimed(item);
+    if (item.node?.run) return this.makeFold(item);
     const {node, position} = item;
     const data = node?.data;
-    const draw = item.draw ?? this.capture.lists.get(this.frame)?.by.get(position);
+    const draw = item.draw ?? this.list?.by.get(position);
     const opens = node ? this.opens(node) : false;
     const chosen = position === this.selected;
     const pass = this.each.shown ? this.passOf(item) : null, small = pass ? this.each.of(pass, position) : null;
-    const about = draw                                                                               ? dim(drawn(draw))
-        : data?.object && item.level && data.kind !== "command buffer" && data.kind !== "submit" ? dim(data.object)
-                                                                                                 : null;
+    const isPass = data?.kind === "render pass", {list} = this;
+    const facts = draw ? this.facts.ofDraw(list, position) : isPass ? this.facts.ofPass(list, position) : null;
+    const about = draw                                                                    ? dim(facts?.amount ?? drawn(draw))
+        : data?.object && item.level && data.kind !== "command buffer" && data.kind !== "submit" && !facts ? dim(data.object)
+                                                                                                           : null;
+    const named = facts?.shader ?? facts?.target, more = facts?.texture ?? (facts && [facts.size, facts.formats].filter(Boolean).join(" "));
+    const first = named ? el("span", {class: "dim named", title: named}, named) : null;
+    const second = [about, more ? el("span", {class: "dim more", title: more}, more) : null];
     const label = draw?.labels.length && this.flat ? el("span", {class: "label t"}, draw.labels.at(-1)) : null;
     const end = small?.amount              ? el("span", {class: "t amount"}, small.amount)
         : data && data.kind !== "command" ? el("span", {class: "t"}, amount(data))
@@ -483,12 +444,35 @@ export class Tree {
     },
         el("span", {class: "twist", "aria-hidden": "true"}, opens ? (node.open ? "▾" : "▸") : ""),
         el("span", {class: "n"}, this.flat || item.level < 3 ? position : "." + position.split(".").pop()), small?.box,
-        small ? el("span", {class: "two"}, name(item), el("span", {class: "second"}, about, label, end)) : [
-          name(item), about, label, end
-        ]);
+        small || (this.each.shown && facts)
+            ? el("span", {class: "two"}, el("span", {class: "first"}, name(item), first), el("span", {class: "second"}, second, label, end))
+            : [name(item), first, second, label, end]);
     if (this.capture.times.has(this.frame)) made.append(timeColumn(this.capture.times.of(position)));
     made.style.paddingLeft = `${4 + (item.level - 1) * 13}px`;
-    if (chosen) this.box.setAttribute("aria-activedescendant", made.id);
+    if (chosen && !this.fold) this.box.setAttribute("aria-activedescendant", made.id);
+    return made;
+  }
+
+  /** A run of uploads. It is no place of the trace, so the keys can stand on it, and the address does not name it. */
+  makeFold({node, level, of, index}) {
+    const {data} = node, here = node === this.fold;
+    const made = el("div", {
+      class: `row fold${here ? " here" : ""}`,
+      role: "treeitem",
+      id: "row-fold-" + data.position,
+      "aria-level": level,
+      "aria-setsize": of,
+      "aria-posinset": index + 1,
+      "aria-selected": "false",
+      "aria-expanded": String(node.open),
+      data: {fold: data.position},
+      title: `${data.position} to ${node.run.at(-1).data.position}  ${counts(data)}`
+    },
+        el("span", {class: "twist", "aria-hidden": "true"}, node.open ? "▾" : "▸"),
+        el("span", {class: "n"}, data.position), el("span", {class: "what"}, count(node.run.length, data.of)),
+        el("span", {class: "t"}, amount(data)));
+    made.style.paddingLeft = `${4 + (level - 1) * 13}px`;
+    if (here) this.box.setAttribute("aria-activedescendant", made.id);
     return made;
   }
 
@@ -511,9 +495,10 @@ export class Tree {
   }
 
   click(event) {
-    const row = event.target.closest("[data-position]");
+    const row = event.target.closest("[data-position], [data-fold]");
     if (!row) return;
     const item = this.item(Number(row.dataset.row));
+    if (item?.node?.run) return this.stand(item.node), void this.toggle(item.node);
     if (event.target.closest(".twist") && item?.node) return void this.toggle(item.node);
     this.choose(row.dataset.position);
   }
@@ -523,8 +508,15 @@ export class Tree {
     go({view: "commands", subject: position, query: {target: nextTarget()}});
   }
 
+  /** The keys go on from a fold. */
+  stand(fold) {
+    this.fold = fold;
+    this.rows.refresh();
+  }
+
   /** The row of what is selected, or -1. */
   get current() {
+    if (this.fold) return this.fold.row;
     const chosen = this.mode === "calls" ? "#" + route.query.call : this.selected;
     for (const row of this.rows.space.children)
       if (row.dataset.position === chosen) return Number(row.dataset.row);
@@ -576,7 +568,9 @@ export class Tree {
     }
     const item = this.item(row);
     if (!item) return;
+    if (item.node?.run) return this.stand(item.node);
     this.place = {position: item.position, row};
+    if (this.fold) this.stand(null);
     this.choose(item.position);
   }
 }

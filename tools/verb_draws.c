@@ -15,6 +15,7 @@
 #include "tools/common/progress.h"
 #include "tools/common/tool.h"
 #include "tools/show/bound_print.h"
+#include "tools/show/draw_facts.h"
 #include "tools/show/print.h"
 #include "tools/show/text.h"
 #include "vulkan/walk.h"
@@ -62,6 +63,7 @@ struct lister {
     const struct options *options;
     struct lap_progress progress;
     uint64_t frames, rows;
+    struct lap_draw_names names;
 };
 
 static const struct lap_verb verb = {PROGRAM, help};
@@ -149,13 +151,16 @@ static VkShaderStageFlags stages_of(enum position_work work)
                                        : 0;
 }
 
+static enum bound_point point_of(const struct bound_visit *visit)
+{
+    return visit->work == POSITION_DRAW       ? BOUND_GRAPHICS
+           : visit->work == POSITION_DISPATCH ? BOUND_COMPUTE
+                                              : BOUND_RAYS;
+}
+
 static uint64_t pipeline_of(const struct bound_visit *visit)
 {
-    return visit->bound
-        ->points[visit->work == POSITION_DRAW       ? BOUND_GRAPHICS
-                 : visit->work == POSITION_DISPATCH ? BOUND_COMPUTE
-                                                    : BOUND_RAYS]
-        .pipeline;
+    return visit->bound->points[point_of(visit)].pipeline;
 }
 
 static bool is_wanted(const struct options *options, const struct bound_visit *visit)
@@ -290,15 +295,27 @@ static bool add_labels(cJSON *object, const struct bound_visit *visit)
     return add(object, "labels", list) && added;
 }
 
-static enum lap_status put_json(const struct options *options, const struct bound_visit *visit)
+/* All that it finds bound; of the contents of sets only the first textures. */
+static enum lap_status add_state(cJSON *object, struct lister *lister, const struct bound_visit *visit)
+{
+    const struct lap_bound_names names = {.find = lap_draw_names_find, .user = &lister->names};
+    struct bound_visit without = *visit;
+    enum lap_status status;
+
+    without.descriptors = NULL;
+    status = lap_bound_json(object, &without, &names);
+    return status == LAP_OK ? lap_draw_facts_json(object, visit, point_of(visit), &lister->names) : status;
+}
+
+static enum lap_status put_json(struct lister *lister, const struct bound_visit *visit)
 {
     cJSON *object = cJSON_CreateObject();
     bool added = object && add_columns(object, visit);
     char text[POSITION_TEXT_BYTES], *json = NULL;
     enum lap_status status = LAP_OK;
 
-    if (added && options->state)
-        status = lap_bound_json(object, visit, NULL);
+    if (added && lister->options->state)
+        status = add_state(object, lister, visit);
     else if (added)
         added = add(object, "pass",
                     visit->bound->pass.kind ? cJSON_CreateString(lap_bound_pass_position(visit, text))
@@ -322,7 +339,7 @@ static enum lap_status visit_command(void *user, const struct bound_visit *visit
     if (!is_wanted(lister->options, visit) || ++lister->rows < lister->options->rows[0])
         return LAP_OK;
     if (lister->options->json) {
-        enum lap_status status = put_json(lister->options, visit);
+        enum lap_status status = put_json(lister, visit);
         if (status != LAP_OK)
             return status;
     } else {
@@ -331,6 +348,11 @@ static enum lap_status visit_command(void *user, const struct bound_visit *visit
     if (ferror(stdout))
         return lap_fail(LAP_ERROR_IO, "the output can't be written");
     return lister->rows == lister->options->rows[1] ? LAP_END : LAP_OK;
+}
+
+static enum lap_status visit_call(void *user, const struct trace_call *call)
+{
+    return lap_draw_names_see(&((struct lister *)user)->names, call);
 }
 
 static void show_progress(void *user, const struct lap_packet *packet)
@@ -347,6 +369,9 @@ static enum lap_status list(void *user, const struct lap_reader *trace)
                                       .last_frame = options->frames[1],
                                       .work_only = true,
                                       .labels = true,
+                                      .descriptors = options->state,
+                                      .visit_call = options->state ? visit_call : NULL,
+                                      .calls = lap_draw_names_calls,
                                       .progress = show_progress};
     struct position_found found;
     enum lap_status status = LAP_OK;
@@ -360,7 +385,9 @@ static enum lap_status list(void *user, const struct lap_reader *trace)
     if (options->header && !options->json)
         fputs(HEADER, stdout);
     lap_progress_begin_beside(&lister.progress, "listing");
+    lap_draw_names_init(&lister.names);
     status = bound_walk(trace, &walk, visit_command, &lister);
+    lap_draw_names_finish(&lister.names);
     lap_progress_clear(&lister.progress);
     return status;
 }

@@ -140,19 +140,23 @@ bool facts_are_compatible(const struct creation_facts *facts, uint64_t layout, u
 
 static enum lap_status see_pipeline(struct creation_facts *facts, VkPipeline pipeline, VkPipelineLayout layout,
                                     const VkPipelineDynamicStateCreateInfo *dynamic,
-                                    const VkPipelineLibraryCreateInfoKHR *libraries)
+                                    const VkPipelineLibraryCreateInfoKHR *libraries,
+                                    const VkPipelineInputAssemblyStateCreateInfo *assembly)
 {
     struct fact_pipeline *fact = alloc(facts, 1, sizeof *fact);
 
     if (!fact)
         return lap_no_memory("the facts of objects");
     fact->layout = gen_u64_VkPipelineLayout(layout);
+    fact->topology = assembly ? assembly->topology : VK_PRIMITIVE_TOPOLOGY_MAX_ENUM;
     for (uint32_t i = 0; dynamic && dynamic->pDynamicStates && i < dynamic->dynamicStateCount; i++)
         dynamic_mask_add(&fact->dynamic, dynamic_states_of(&facts->states, dynamic->pDynamicStates[i]));
     for (uint32_t i = 0; libraries && libraries->pLibraries && i < libraries->libraryCount; i++) {
         const struct fact_pipeline *library = fact_of_pipeline(facts, gen_u64_VkPipeline(libraries->pLibraries[i]));
         for (unsigned k = 0; library && k < sizeof fact->dynamic.words / sizeof *fact->dynamic.words; k++)
             fact->dynamic.words[k] |= library->dynamic.words[k];
+        if (library && !assembly && library->topology != VK_PRIMITIVE_TOPOLOGY_MAX_ENUM)
+            fact->topology = library->topology;
     }
     return put(facts, PIPELINES, gen_u64_VkPipeline(pipeline), fact);
 }
@@ -171,7 +175,8 @@ static enum lap_status see_graphics(struct creation_facts *facts, const struct g
 
     for (uint32_t i = 0; args->pCreateInfos && args->pPipelines && i < args->createInfoCount && status == LAP_OK; i++) {
         const VkGraphicsPipelineCreateInfo *info = &args->pCreateInfos[i];
-        status = see_pipeline(facts, args->pPipelines[i], info->layout, info->pDynamicState, libraries_of(info->pNext));
+        status = see_pipeline(facts, args->pPipelines[i], info->layout, info->pDynamicState, libraries_of(info->pNext),
+                              info->pInputAssemblyState);
     }
     return status;
 }
@@ -181,7 +186,7 @@ static enum lap_status see_compute(struct creation_facts *facts, const struct ge
     enum lap_status status = LAP_OK;
 
     for (uint32_t i = 0; args->pCreateInfos && args->pPipelines && i < args->createInfoCount && status == LAP_OK; i++)
-        status = see_pipeline(facts, args->pPipelines[i], args->pCreateInfos[i].layout, NULL, NULL);
+        status = see_pipeline(facts, args->pPipelines[i], args->pCreateInfos[i].layout, NULL, NULL, NULL);
     return status;
 }
 
@@ -192,7 +197,7 @@ static enum lap_status see_rays(struct creation_facts *facts,
 
     for (uint32_t i = 0; args->pCreateInfos && args->pPipelines && i < args->createInfoCount && status == LAP_OK; i++)
         status = see_pipeline(facts, args->pPipelines[i], args->pCreateInfos[i].layout,
-                              args->pCreateInfos[i].pDynamicState, args->pCreateInfos[i].pLibraryInfo);
+                              args->pCreateInfos[i].pDynamicState, args->pCreateInfos[i].pLibraryInfo, NULL);
     return status;
 }
 
@@ -202,7 +207,7 @@ static enum lap_status see_rays_nv(struct creation_facts *facts,
     enum lap_status status = LAP_OK;
 
     for (uint32_t i = 0; args->pCreateInfos && args->pPipelines && i < args->createInfoCount && status == LAP_OK; i++)
-        status = see_pipeline(facts, args->pPipelines[i], args->pCreateInfos[i].layout, NULL, NULL);
+        status = see_pipeline(facts, args->pPipelines[i], args->pCreateInfos[i].layout, NULL, NULL, NULL);
     return status;
 }
 

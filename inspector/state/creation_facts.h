@@ -17,8 +17,9 @@
 #include "vulkan/pass_layouts.h"
 
 struct fact_pipeline {
-    uint64_t layout;             /* VkPipelineLayout; 0: none */
-    struct dynamic_mask dynamic; /* with that of its libraries */
+    uint64_t layout;              /* VkPipelineLayout; 0: none */
+    struct dynamic_mask dynamic;  /* with that of its libraries */
+    VkPrimitiveTopology topology; /* or its library's; VK_PRIMITIVE_TOPOLOGY_MAX_ENUM: it has none */
 };
 
 struct fact_set_layout {

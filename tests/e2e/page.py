@@ -33,6 +33,11 @@ def lines(context: Context, *words: str) -> list[dict]:
     return [json.loads(line) for line in verb(context, [*words], "out.lapilli").stdout.splitlines()]
 
 
+def open_at(browser: Browser, server: Server, position: str) -> None:
+    """The page at a place of the server's one trace."""
+    browser.open(f"{server.url}#/{server.captures()[0].rpartition('/')[2]}/commands/{position}")
+
+
 def check_draw(context: Context, browser: Browser, position: str) -> None:
     """The row that is chosen, the state and the picture are those of a draw."""
     browser.wait_until(f"document.querySelector('#state').dataset.at == '{position}' && (document.querySelector('#picture').dataset.loaded ?? '').includes('/framebuffer/{position}/') && {READY}")
@@ -79,7 +84,7 @@ def page_shows(program: Program, text: str) -> Callable[[Context], None]:
         record(context, program.command)
         draws = [line["position"] for line in lines(context, "draws", "--json", "FILE")]
         with Server(context, "out.lapilli") as server, Browser(context) as browser:
-            browser.open(server.url)
+            open_at(browser, server, draws[0])
             browser.wait_until(READY)
             check("token" not in browser.evaluate("location.href"), "the token stays in the address")
             check_draw(context, browser, draws[0])
@@ -205,7 +210,7 @@ def contents_are_compared(context: Context) -> None:
     others = [at for at in draws[1:10] if buffer_of(at) == buffer]
     bytes_at = {at: json.loads(verb(context, ["memory", "--json", "--at", at, "FILE", buffer], "out.lapilli").stdout)["hex"] for at in (first, *others)}
     with Server(context, "out.lapilli") as server, Browser(context) as browser:
-        browser.open(server.url)
+        open_at(browser, server, first)
         browser.wait_until(f"{READY} && document.querySelector('#state').dataset.at == '{first}'")
         browser.click("#state-hold")
         for at in others:
@@ -223,7 +228,7 @@ def a_texel_has_all_of_its_values_at_every_width(context: Context) -> None:
     record(context, [context.app("modern")])
     at = lines(context, "draws", "--json", "FILE")[0]["position"]
     with Server(context, "out.lapilli") as server, Browser(context) as browser:
-        browser.open(server.url)
+        open_at(browser, server, at)
         check_draw(context, browser, at)
         for width in (1600, 1200, 1000, 700, 420):
             browser.size(width, 800)
@@ -245,7 +250,7 @@ def draws_have_pictures_and_a_texel_its_history(context: Context) -> None:
     each = {line["position"]: line for line in lines(context, "image", "--json", "--quiet", "--each", draws[0]["pass"], "--thumbs", "160", "-o", "each", "FILE")}
     image = each[draws[0]["position"]]["image"]
     with Server(context, "out.lapilli") as server, Browser(context) as browser:
-        browser.open(server.url)
+        open_at(browser, server, draws[0]["position"])
         browser.wait_until(f"{READY} && document.querySelectorAll('#tree .draw-thumb[title] img').length == {len(draws)}")
         for draw in draws:
             row = f"document.getElementById('row-{draw['position']}')"
@@ -385,7 +390,7 @@ def values_stand_beside_the_code_of_a_shader(context: Context) -> None:
     record(context, [context.app("modern")])
     draws = [line["position"] for line in lines(context, "draws", "--json", "--at", "1", "FILE") if line["pass"]]
     with Server(context, "out.lapilli") as server, Browser(context) as browser:
-        browser.open(server.url)
+        open_at(browser, server, draws[0])
         check_draw(context, browser, draws[0])
         browser.click("#picture-canvas")
         browser.wait_until(f"{READY} && location.hash.includes('pin=')")
@@ -473,8 +478,7 @@ def counts_of_fragments_take_the_place_of_the_picture(context: Context) -> None:
     where = "[JSON.stringify(document.querySelector('#picture').getBoundingClientRect()), document.querySelector('#picture-canvas').style.transform]"
     color = "(() => { const canvas = document.querySelector('#picture-canvas'); return [...canvas.getContext('2d').getImageData(%d, %d, 1, 1).data].slice(0, 3).join(', '); })()"
     with Server(context, "out.lapilli") as server, Browser(context) as browser:
-        browser.open(server.url)
-        browser.wait_until(READY)
+        open_at(browser, server, draw["position"])
         check_draw(context, browser, draw["position"])
         before = browser.evaluate(where)
         check(not any("overdraw/" in one for one in browser.requests), "counts were asked for though nobody wanted them")
