@@ -55,8 +55,8 @@ struct mesh_source {
     void *user;
 };
 
-/* All that a draw finds. *out_why: a clause with the reason why it has no list of vertices, or NULL. All of *out leads into
- * the arena. `draw` and the instance are set before. */
+/* All that a draw finds. *out_why: a clause with the reason why it has no list of vertices, or NULL. All of *out leads
+ * into the arena. `draw` and the instance are set before. */
 enum lap_status mesh_begin(struct mesh *out, const struct bound_visit *visit, const struct vertex_inputs *inputs,
                            const struct mesh_source *source, struct lap_arena *arena,
                            const char **out_why) LAP_MUST_CHECK;
