@@ -95,6 +95,7 @@ def uploads_are_folded_into_one_row(context: Context) -> None:
         browser.wait_until(f"{READY} && document.querySelector('#tree [aria-selected=true]')?.dataset.position == '2.1' && document.querySelectorAll('#tree .fold').length == 1")
         shown = browser.evaluate(FOLDS)
         check(shown == [[*fold, "false"]], f"{shown}, not {fold}")
+        browser.evaluate("document.querySelector('#tree').focus()")
         for key, said in (("ArrowDown", "false"), ("ArrowRight", "true")):
             browser.key(key)
             browser.wait_until(f"document.querySelector('#tree .fold.here')?.ariaExpanded == '{said}'")
