@@ -41,6 +41,9 @@ function button(text, title, act, name) {
   return made;
 }
 
+/** Saves a text that the page made. */
+export const saveText = (words, ending, text, type) => save(named(...words) + ending, text, type);
+
 /** For a picture: `source()` has {png, raw, long}, as the viewer shows it. */
 export function savePicture(source) {
   const png = button("PNG", "save the picture", async () => save(nameOf(source().png) + ".png", await api.picture(source().png)), "png");

@@ -9,6 +9,7 @@ import {forget} from "./facts.js";
 import {Film} from "./film.js";
 import {forgetViews, left, listenToLinks} from "./links.js";
 import {Capture} from "./lists.js";
+import {Mesh} from "./mesh.js";
 import {Drawer, Objects} from "./objects.js";
 import {nextTarget, Picture, PRESENTED} from "./picture.js";
 import {Report} from "./report.js";

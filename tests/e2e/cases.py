@@ -405,7 +405,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"page/{name}", run) for name, run in page.cases(context).items()]
     result += [Case(f"page/{name}", run) for name, run in page_state.CASES.items()]
     result += [Case(f"page/{name}", run) for name, run in page_views.CASES.items()]
-    result += [Case(f"page/{name}", run) for name, run in (page.cases(context) | page_tree.CASES).items()]
+    result += [Case(f"page/{name}", run) for name, run in page_tree.CASES.items()]
     result += [Case(f"after/{name}", run) for name, run in after.cases(context).items()]
     result += [Case(f"pixel/{name}", run) for name, run in pixel.cases(context).items()]
     result += [Case(f"debug/{name}", run) for name, run in debug.cases(context).items()]
