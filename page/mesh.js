@@ -43,9 +43,9 @@ export function primitivesOf(topology, rows) {
   return found;
 }
 
-/** The corners of the clip volume, as pairs: x and y from -1 to 1, z from 0 to 1. */
+/** The corners of the clip volume, as pairs: x and y from -1 to 1, z from 0, which is near, to -1. */
 function clipVolume() {
-  const lines = [], corner = (i) => [i & 1 ? 1 : -1, i & 2 ? 1 : -1, i & 4 ? 1 : 0];
+  const lines = [], corner = (i) => [i & 1 ? 1 : -1, i & 2 ? 1 : -1, i & 4 ? -1 : 0];
   for (let i = 0; i < 8; i++)
     for (const bit of [1, 2, 4])
       if (!(i & bit)) lines.push(corner(i), corner(i | bit));
@@ -167,12 +167,13 @@ export class Mesh {
       return [x, y, z].every(Number.isFinite) ? [x, y, z] : null;
     }
     const [x, y, z, w] = row.out?.[this.position] ?? [];
-    return w > 0 && [x, y, z].every(Number.isFinite) ? [x / w, -y / w, z / w] : null;
+    return w > 0 && [x, y, z].every(Number.isFinite) ? [x / w, this.down * y / w, -z / w] : null; // as one looks at the screen
   }
 
   build(keep) {
     const {head, lines} = this;
     if (!head) return;
+    this.down = (head.viewport?.height ?? 1) < 0 ? 1 : -1; // which way y goes
     this.position = head.outputs.findIndex(({built_in: number}) => number === POSITION);
     this.attribute.hidden = this.shown !== "in" || !this.attribute.options.length;
     const places = new Float32Array(lines.length * 3), has = new Uint8Array(lines.length);
@@ -253,7 +254,7 @@ export class Mesh {
     saveText([this.at, "mesh"], ".csv", [head.map((name) => (/[",]/.test(name) ? `"${name.replaceAll("\"", "\"\"")}"` : name)).join(), ...lines].join("\r\n") + "\r\n", "text/csv");
   }
 
-  /** As the verb writes it: y goes down in the outputs. */
+  /** As the verb writes it: outputs are normalized device coordinates. */
   saveObj() {
     const numbers = new Map(), lines = [`# ${this.at}, instance ${this.head.instance}`], faces = [];
     const numberOf = (row) => {
@@ -261,7 +262,7 @@ export class Mesh {
       if (!numbers.has(vertex)) {
         const [x, y, z] = this.placeOf(this.lines[row]);
         numbers.set(vertex, numbers.size + 1);
-        lines.push(`v ${x} ${this.shown === "out" ? -y : y} ${z}`);
+        lines.push(`v ${[x, this.shown === "out" ? this.down * y : y, this.shown === "out" ? -z : z].join(" ")}`);
       }
       return numbers.get(vertex);
     };

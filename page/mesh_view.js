@@ -5,6 +5,7 @@
 import {el} from "./dom.js";
 
 const ANGLE = 0.7; // radians: how wide it sees
+const EDGES = 0.3; // how dense those of faces are
 const NEAR = 7;    // pixels: a click so near to a vertex selects it
 const VERTEX = `#version 300 es
 uniform mat4 camera; uniform float size; in vec3 place; out vec3 at;
@@ -80,7 +81,7 @@ export class MeshView {
     const [a, b, c, d, e, f] = this.bounds ?? [-1, -1, -1, 1, 1, 1];
     const middle = [(a + d) / 2, (b + e) / 2, (c + f) / 2];
     const radius = Math.hypot(d - a, e - b, f - c) / 2 || 1;
-    this.camera = {yaw: 0.5, pitch: 0.35, middle, radius, distance: radius / Math.sin(ANGLE / 2) * 1.05};
+    this.camera = {yaw: 0.35, pitch: 0.2, middle, radius, distance: radius / Math.sin(ANGLE / 2) * 1.05};
     this.draw();
   }
 
@@ -213,6 +214,7 @@ export class MeshView {
     gl.enable(gl.DEPTH_TEST);
     gl.enable(gl.POLYGON_OFFSET_FILL);
     gl.polygonOffset(1, 1);
+    gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     return gl;
   }
 
@@ -259,8 +261,11 @@ export class MeshView {
     elements("faces", gl.TRIANGLES);
     gl.uniform1i(this.at.lit, 0);
     gl.uniform1f(this.at.size, 4 * devicePixelRatio);
-    this.color("--text");
+    gl.enable(gl.BLEND);
+    this.color("--text", mesh.faces.length ? EDGES : 1);
     elements("edges", gl.LINES);
+    gl.disable(gl.BLEND);
+    this.color("--text");
     elements("points", gl.POINTS);
     this.color("--dim");
     lines(buffers.frame, gl.LINES, mesh.frame.length);

@@ -248,6 +248,7 @@ async function open(found) {
       drawer: parts.drawer ?? new Drawer(),
       search: parts.search ?? new Search()
     });
+    parts.picture.views.push(new Mesh());
     parts.state.capture = capture;
     parts.state.offer(parts.captures.filter(({id}) => id !== found.id));
     return true;
