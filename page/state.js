@@ -390,14 +390,15 @@ export function describe(state, {info, shaders, pass, names}) {
           .map(
               (one) => row("vertex " + one.binding, `vertex ${one.binding}`,
                   `${one.buffer} at ${number(one.offset)}${stride(one, input) ? `, stride ${stride(one, input)}` : ""}`,
-                  () => [handle(one.buffer, layoutOfVertices(one, input)), ` at ${number(one.offset)}`,
+                  () => [handle(one.buffer, layoutOfVertices(one, input, state.args)), ` at ${number(one.offset)}`,
                       stride(one, input) ? `, stride ${stride(one, input)}` : ""],
                   one.buffer && {buffer: one.buffer, offset: one.offset, bytes: one.size}));
   if (state.indexBuffer) {
     const {buffer, offset, type, size: bytes} = state.indexBuffer;
     const as = {VK_INDEX_TYPE_UINT16: "u16", VK_INDEX_TYPE_UINT32: "u32"}[type] ?? "u8";
     inputs.push(row("index", "index", `${buffer} at ${number(offset)}, ${plain(type, "VK_INDEX_TYPE_")}`,
-        () => [handle(buffer, {offset, as}), ` at ${number(offset)}, ${plain(type, "VK_INDEX_TYPE_")}`],
+        () => [handle(buffer, {offset: offset + (state.args.firstIndex ?? 0) * Number(as.slice(1)) / 8, as}),
+                 ` at ${number(offset)}, ${plain(type, "VK_INDEX_TYPE_")}`],
         buffer && {buffer, offset, bytes}));
   }
   for (const one of state.transformFeedbackBuffers ?? [])
@@ -699,9 +700,15 @@ function stride(one, input) {
   return one.stride ?? input?.pVertexBindingDescriptions?.find(({binding}) => binding === one.binding)?.stride ?? 0;
 }
 
-/** How the pipeline reads a vertex buffer, as `lapilli memory --as` has it. */
-function layoutOfVertices(one, input) {
-  const base = {offset: one.offset};
+/** The element of a vertex buffer where a draw begins. An index is added to its offset of vertices. */
+function firstElement({binding}, input, {firstVertex, vertexOffset, firstInstance}) {
+  const rate = input?.pVertexBindingDescriptions?.find((one) => one.binding === binding)?.inputRate;
+  return rate === "VK_VERTEX_INPUT_RATE_INSTANCE" ? firstInstance ?? 0 : Math.max(firstVertex ?? vertexOffset ?? 0, 0);
+}
+
+/** How the pipeline reads a vertex buffer, as `lapilli memory --as` has it, from the draw's first element on. */
+function layoutOfVertices(one, input, args) {
+  const base = {offset: one.offset + firstElement(one, input, args) * stride(one, input)};
   const attributes = (input?.pVertexAttributeDescriptions ?? [])
                          .filter(({binding}) => binding === one.binding)
                          .sort((a, b) => a.offset - b.offset);

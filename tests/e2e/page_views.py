@@ -9,7 +9,7 @@ import json
 from e2e.browser import Browser
 from e2e.cases import Cases, Context, check
 from e2e.page import DIFFERENT, READY, check_draw, lines
-from e2e.server import Server, record, verb
+from e2e.server import Server, record, until, verb
 
 CASES = Cases()
 case = CASES.add
@@ -18,17 +18,11 @@ case = CASES.add
 ONE_LINE = """(() => { const bar = document.querySelector('#picture-tools'), box = bar.getBoundingClientRect();
     const parts = [...bar.querySelectorAll('button')].filter((one) => one.offsetParent && !one.closest('[role=menu]')).map((one) => one.getBoundingClientRect());
     return box.height < 40 && parts.length > 6 && parts.every(({left, right, top, bottom}) => left >= box.left && right <= box.right && top >= box.top && bottom <= box.bottom); })()"""
-# A view for a further tab, which says what it is shown.
-FURTHER = """(async () => { const {Picture} = await import('/picture.js'), show = Picture.prototype.show;
-    Picture.prototype.show = function (...words) {
-        if (!this.views.length) this.views.push({name: 'mesh', title: 'a further tab', box: Object.assign(document.createElement('p'), {id: 'further'}),
-            show(position) { this.box.textContent = position; }, leave() { this.box.textContent = 'left'; }});
-        return show.apply(this, words); }; })()"""
 
 
 @case
 def tools_of_the_picture_are_one_line(context: Context) -> None:
-    """Tabs, the switch and the menu: with keys, too; what is on is told beside the menu, and a further tab has a place."""
+    """Tabs, the switch and the menu: with keys, too; what is on is told beside the menu, and the mesh takes the picture's place."""
     record(context, [context.app("modern")])
     draws = [line["position"] for line in lines(context, "draws", "--json", "FILE") if line["pass"]]
     with Server(context, "out.lapilli") as server, Browser(context) as browser:
@@ -61,16 +55,67 @@ def tools_of_the_picture_are_one_line(context: Context) -> None:
         for key, side in (("b", "before"), ("d", "changes"), ("d", "after")):
             browser.key(key)
             browser.wait_until(f"{READY} && document.querySelector('#picture-tools [role=radio][aria-checked=true]').id == '{side}'")
-        browser.evaluate(FURTHER)
         browser.key("n")
         browser.wait_until(f"!!document.querySelector('#targets [data-target=mesh]') && location.hash.includes('/{draws[1]}') && {READY}")
         browser.click("#targets [data-target=mesh]")
-        browser.wait_until(f"document.querySelector('#further')?.textContent == '{draws[1]}' && !document.querySelector('#picture').offsetParent")
+        browser.wait_until(f"document.querySelector('#mesh')?.dataset.loaded == '{draws[1]}' && !document.querySelector('#picture').offsetParent")
         browser.key("p")
-        browser.wait_until(f"document.querySelector('#further').textContent == '{draws[0]}' && {READY}")
+        browser.wait_until(f"document.querySelector('#mesh').dataset.loaded == '{draws[0]}' && {READY}")
         browser.click("#targets [role=tab]")
-        browser.wait_until(f"document.querySelector('#further').textContent == 'left' && !document.querySelector('#further').offsetParent && {READY}")
+        browser.wait_until(f"!document.querySelector('#mesh').offsetParent && {READY}")
         check(browser.evaluate(ONE_LINE) and browser.evaluate("!!document.querySelector('#picture').offsetParent"), "the picture is not there again")
+        browser.check_quiet(server.origin)
+
+
+# The rows of the mesh that are there: [number, [texts of cells]].
+MESH_ROWS = "[...document.querySelectorAll('#mesh-rows .mesh-row')].map((row) => [Number(row.dataset.row), [...row.children].map((cell) => cell.children.length ? [...cell.children].map((one) => one.textContent) : cell.textContent)])"
+# Whether something is drawn, and the place of the selected vertex is its color.
+DRAWN = """(() => { const canvas = document.querySelector('#mesh-canvas'), copy = Object.assign(document.createElement('canvas'), {width: canvas.width, height: canvas.height});
+    const context = copy.getContext('2d'); context.drawImage(canvas, 0, 0);
+    const words = new Uint32Array(context.getImageData(0, 0, copy.width, copy.height).data.buffer);
+    return [canvas.dataset.drawn, words.filter((word) => word >>> 24).length, new Set(words).size]; })()"""
+
+
+@case
+def a_mesh_has_the_rows_of_the_verb(context: Context) -> None:
+    """Rows, bounds and primitives; a row and a vertex are selected by keys and clicks; files are those of the verb."""
+    record(context, [context.app("vertices")])
+    draw = next(line["position"] for line in lines(context, "draws", "--json", "FILE") if line["pass"])
+    head, *rows = lines(context, "mesh", "--json", "--quiet", "--at", draw, "FILE")
+    head, saved = head["mesh"], context.folder / "saved"
+    saved.mkdir()
+    position = [output["name"] for output in head["outputs"]].index("gl_Position")
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.send("Page.setDownloadBehavior", behavior="allow", downloadPath=str(saved))
+        [capture] = server.captures()
+        browser.open(f"{server.url}#/{capture.split('/')[-1]}/commands/{draw}?target=mesh&row=1")
+        browser.wait_until(f"document.querySelector('#mesh')?.dataset.loaded == '{draw}' && {READY} && !!document.querySelector('#mesh-canvas').dataset.drawn")
+        found = browser.evaluate(MESH_ROWS)
+        for number, (row, index, vertex, *cells) in found:
+            line = rows[number]
+            check([row, index, vertex] == [str(number), str(line["index"]), "restart" if line.get("restart") else str(line["vertex"])], f"{row} {index} {vertex}, not {line}")
+            for cell, values in zip(cells, [*line.get("in", []), *line.get("out", [])]):
+                check([round(float(one), 3) for one in cell] == [round(value, 3) for value in values], f"{row}: {cell}, not {values}")
+        check(len(found) == len(rows) == 8, f"{found}")
+        for side, places in (("out", [[x / w, -y / w, -z / w] for x, y, z, w in (row["out"][position] for row in rows if "out" in row)]), ("in", [row["in"][0] for row in rows if "in" in row])):
+            browser.click(f"#mesh-{side}")
+            browser.wait_until(f"document.querySelector('#mesh-{side}').ariaChecked == 'true' && {READY}")
+            bounds = [float(word) for word in browser.evaluate("document.querySelector('#mesh').dataset.bounds").split()]
+            check(all(abs(a - b) < 1e-4 for a, b in zip(bounds, [edge(axis) for edge in (min, max) for axis in zip(*places)], strict=True)), f"{side}: {bounds}")
+            check(browser.evaluate("document.querySelector('#mesh-says').textContent") == "3 triangles", "other primitives")
+            context.run([context.program("lapilli"), "mesh", "--quiet", "out.lapilli", "--at", draw, *(["--in"] if side == "in" else []), "-o", f"{side}.obj"])
+            browser.click("#mesh [data-save=obj]")
+            until(lambda: (saved / f"out-{draw}-{side}.obj").exists(), f"{[path.name for path in saved.iterdir()]}")
+            ours, theirs = ([[word if word.isalpha() else round(float(word), 4) for word in line.split()] for line in path.read_text().splitlines() if line[0] != "#"] for path in (saved / f"out-{draw}-{side}.obj", context.folder / f"{side}.obj"))
+            check(ours == theirs, f"{ours}, not {theirs}")
+        drawn = browser.evaluate(DRAWN)
+        check(drawn[0] in ("webgl", "2d") and drawn[1] > 100 and drawn[2] > 2, f"{drawn}")
+        browser.click("#mesh-rows [data-row='0']")
+        browser.wait_until("location.hash.includes('row=0')")
+        browser.key("ArrowDown")
+        browser.wait_until("location.hash.includes('row=1') && document.querySelector('#mesh-rows [aria-selected=true]').dataset.row == '1'")
+        browser.evaluate("location.hash = location.hash.replace('mesh=in', 'instance=7')")
+        browser.wait_until(f"document.querySelector('#mesh .says').textContent.includes('there is no instance 7') && {READY}")
         browser.check_quiet(server.origin)
 
 
