@@ -233,8 +233,10 @@ def a_texel_has_all_of_its_values_at_every_width(context: Context) -> None:
         for width in (1600, 1200, 1000, 700, 420):
             browser.size(width, 800)
             for _ in range(2):  # pinned, and under the pointer
+                # The picture moves where the window changes, and where the history opens below it.
+                browser.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
                 browser.click("#picture-canvas")
-                browser.wait_until("document.querySelectorAll('#picture-probe [data-channel]').length == 4")
+                browser.wait_until(f"{READY} && document.querySelectorAll('#picture-probe [data-channel]').length == 4")
                 seen = browser.evaluate("""(() => { const line = document.querySelector('#picture-probe').getBoundingClientRect();
                     return [...document.querySelectorAll('#picture-probe [data-channel]')].map((one) => { const box = one.getBoundingClientRect();
                         return [one.textContent, one.scrollWidth <= one.clientWidth && box.left >= line.left && box.right <= line.right && box.top >= line.top && box.bottom <= line.bottom]; }); })()""")
