@@ -33,8 +33,10 @@ export function primitivesOf(topology, rows) {
   const [needs, step, places] = SHAPES[topology] ?? [1, 1, [0]], found = [];
   for (let begin = 0, i = 0; i <= rows.length; i++) {
     if (i < rows.length && rows[i].vertex !== null) continue;
-    for (let at = begin; at + needs <= i; at += step) {
+    const turns = topology.startsWith("TRIANGLE_STRIP"); // in every second triangle of a strip the last two change places
+    for (let at = begin, odd = false; at + needs <= i; at += step, odd = !odd) {
       const of = places.map((place) => at + place);
+      if (turns && odd) of.push(...of.splice(1, 2).reverse());
       if (topology === "TRIANGLE_FAN") of.push(begin);
       found.push(of);
     }

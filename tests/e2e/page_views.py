@@ -8,7 +8,7 @@ import json
 
 from e2e.browser import Browser
 from e2e.cases import Cases, Context, check
-from e2e.page import DIFFERENT, READY, check_draw, lines
+from e2e.page import DIFFERENT, READY, check_draw, lines, open_at
 from e2e.server import Server, record, until, verb
 
 CASES = Cases()
@@ -27,7 +27,7 @@ def tools_of_the_picture_are_one_line(context: Context) -> None:
     draws = [line["position"] for line in lines(context, "draws", "--json", "FILE") if line["pass"]]
     with Server(context, "out.lapilli") as server, Browser(context) as browser:
         browser.size(1280, 800)
-        browser.open(server.url)
+        open_at(browser, server, draws[0])
         check_draw(context, browser, draws[0])
         active, chips = "document.activeElement.id", "[...document.querySelectorAll('.menu-chips .chip')].map((one) => one.textContent)"
         browser.click("#picture-menu")
