@@ -42,7 +42,7 @@ static const char help[] =
     "  lapilli image FILE -o DIR         pictures of the attachments behind a command, or of a texture\n"
     "  lapilli pixel FILE --at P X,Y     which commands changed a pixel, and from what to what\n"
     "  lapilli debug FILE --at P --texel X,Y  the values that a shader computes, beside its code\n"
-    "  lapilli mesh FILE --at P          the vertices of a draw, in front of its vertex shader and behind it\n"
+    "  lapilli mesh FILE --at P          the vertices of a draw: attributes and outputs\n"
     "  lapilli profile FILE              GPU time of frames, passes, labels and draws\n"
     "  lapilli report FILE               what is wrong or wasteful in a trace\n"
     "  lapilli assert FILE CONDITION…    conditions on a trace and a replay of it, for tests\n"

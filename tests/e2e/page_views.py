@@ -44,7 +44,7 @@ def tools_of_the_picture_are_one_line(context: Context) -> None:
         browser.key("Escape")
         check(browser.evaluate("document.querySelector('#picture-tools [role=menu]').hidden") and browser.evaluate(active) == "picture-menu", "Esc does not close it")
         browser.open("about:blank")
-        browser.open(server.url)
+        open_at(browser, server, draws[0])
         browser.wait_until(f"{READY} && (document.querySelector('#picture').dataset.loaded ?? '').includes('/{draws[0]}/') && {chips}.join() == 'R only,flip'")
         [line, *_] = lines(context, "image", "--json", "--quiet", "-o", "red", "--channels", "r", "--after", draws[0], "FILE")
         red = base64.b64encode((context.folder / "red" / f"{draws[0]}-{line['name']}.png").read_bytes()).decode()

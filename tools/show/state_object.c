@@ -407,11 +407,19 @@ enum lap_status lap_state_object(const struct lap_state_view *view, uint32_t typ
     return status;
 }
 
+static void note_ticket(void *state, const struct lap_packet *packet)
+{
+    *(uint64_t *)state = packet->ticket;
+}
+
 enum lap_status lap_state_read(const struct lap_state_view *view, const struct trace_visitor *visitor)
 {
     struct lap_progress progress;
     struct trace_pass *pass;
-    enum lap_status status = trace_pass_open(view->trace, 0, visitor, 1, &pass);
+    uint64_t reached = 0;
+    const struct trace_visitor visitors[] = {*visitor,
+                                             {.see_packet = note_ticket, .state = &reached, .last_ticket = view->last}};
+    enum lap_status status = trace_pass_open(view->trace, 0, visitors, 2, &pass);
 
     lap_progress_begin(&progress, "reading", false);
     for (uint64_t bytes = STEP_BYTES; status == LAP_OK; bytes += STEP_BYTES) {
@@ -420,5 +428,7 @@ enum lap_status lap_state_read(const struct lap_state_view *view, const struct t
     }
     lap_progress_clear(&progress);
     trace_pass_close(&pass);
-    return status == LAP_END ? LAP_OK : status;
+    /* Damage behind the last ticket is not of interest; that in front of it was said before. */
+    return status == LAP_END || ((reached >= view->last || view->damaged) && status != LAP_ERROR_MEMORY) ? LAP_OK
+                                                                                                         : status;
 }
