@@ -176,11 +176,7 @@ export class History {
   mark() {
     const at = this.shown.findIndex(({position}) => position === this.at);
     this.rows.refresh();
-    if (at >= 0) {
-      this.rows.reveal(at);
-      this.list.setAttribute("aria-activedescendant", "texel-" + this.at);
-    } else
-      this.list.removeAttribute("aria-activedescendant");
+    if (at >= 0) this.rows.reveal(at);
   }
 
   make(line) {

@@ -3,6 +3,7 @@
 // the middle of the vertices, from a distance that shows them all.
 
 import {el} from "./dom.js";
+import {pinch} from "./pinch.js";
 
 const ANGLE = 0.7; // radians: how wide it sees
 const EDGES = 0.3; // how dense those of faces are
@@ -47,6 +48,10 @@ export class MeshView {
         dblclick: () => this.fit(),
         keydown: (event) => this.key(event)
       }
+    });
+    pinch(this.canvas, (factor) => {
+      this.camera.distance /= factor;
+      this.draw();
     });
     this.onPick = () => {}; // learns the number of a vertex
     this.mesh = null;

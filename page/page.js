@@ -396,12 +396,14 @@ function split(splitter) {
   };
   if (stored) set(stored);
   const pane = byId(name + "-pane");
+  new ResizeObserver(() => { splitter.ariaValueNow = Math.round(100 * pane.offsetWidth / innerWidth); }).observe(pane);
   splitter.addEventListener("pointerdown", (event) => {
     const from = event.clientX, width = pane.offsetWidth;
     const move = (next) => set(width + sign * (next.clientX - from));
     splitter.setPointerCapture(event.pointerId);
     splitter.addEventListener("pointermove", move);
-    splitter.addEventListener("pointerup", () => splitter.removeEventListener("pointermove", move), {once: true});
+    for (const name of ["pointerup", "pointercancel"])
+      splitter.addEventListener(name, () => splitter.removeEventListener("pointermove", move), {once: true});
   });
   splitter.addEventListener("keydown", (event) => {
     const by = {ArrowLeft: -20, ArrowRight: 20}[event.key];

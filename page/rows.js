@@ -6,6 +6,8 @@ import {el, later} from "./dom.js";
 // Browsers cut elements off beyond some 30 million pixels. Longer lists scroll in larger steps.
 const LONGEST = 15e6;
 const STILL_MS = 70;
+// Where fingers aim at rows, these are at least so high. style.css has the same.
+const LARGE = matchMedia("(max-width: 900px), (pointer: coarse)"), FINGER = 24;
 
 export class Rows {
   /**
@@ -19,7 +21,12 @@ export class Rows {
     box.append(this.space);
     box.addEventListener("scroll", () => this.draw(), {passive: true});
     new ResizeObserver(() => this.draw()).observe(box);
+    LARGE.addEventListener("change", () => this.set(this.count));
   }
+
+  get extent() { return this.choosable && LARGE.matches ? Math.max(this.least, FINGER) : this.least; }
+  set extent(value) { this.least = value; }
+  get choosable() { return this.box.hasAttribute("role"); }
 
   get view() { return this.across ? this.box.clientWidth : this.box.clientHeight; }
   get offset() { return this.across ? this.box.scrollLeft : this.box.scrollTop; }
@@ -77,6 +84,7 @@ export class Rows {
     this.from = from;
     this.to = to;
     this.space.replaceChildren(...live.values());
+    this.tell();
     // Where one scrolls fast only the rows where it ends are asked for.
     const now = performance.now();
     if (now - this.moved > STILL_MS)
@@ -84,6 +92,17 @@ export class Rows {
     else
       this.settle(from, to);
     this.moved = now;
+  }
+
+  /** The focus is on the box, which says which row is meant. */
+  tell() {
+    if (!this.choosable) return;
+    const row = this.space.querySelector(".here") ?? this.space.querySelector("[aria-selected=true]");
+    if (row) {
+      row.id ||= `${this.box.id}-chosen`;
+      this.box.setAttribute("aria-activedescendant", row.id);
+    } else
+      this.box.removeAttribute("aria-activedescendant");
   }
 
   /** Scrolls as little as needed, so that a row is in view. A row far away comes to the middle. */

@@ -449,7 +449,6 @@ export class Tree {
             : [name(item), first, second, label, end]);
     if (this.capture.times.has(this.frame)) made.append(timeColumn(this.capture.times.of(position)));
     made.style.paddingLeft = `${4 + (item.level - 1) * 13}px`;
-    if (chosen && !this.fold) this.box.setAttribute("aria-activedescendant", made.id);
     return made;
   }
 
@@ -472,7 +471,6 @@ export class Tree {
         el("span", {class: "n"}, data.position), el("span", {class: "what"}, count(node.run.length, data.of)),
         el("span", {class: "t"}, amount(data)));
     made.style.paddingLeft = `${4 + (level - 1) * 13}px`;
-    if (here) this.box.setAttribute("aria-activedescendant", made.id);
     return made;
   }
 
@@ -490,7 +488,6 @@ export class Tree {
       data: {position}
     },
         timeColumn(this.capture.times.of(position)), el("span", {class: "two"}, timedWhat(timed), timedMore(timed)));
-    if (chosen) this.box.setAttribute("aria-activedescendant", made.id);
     return made;
   }
 

@@ -7,6 +7,7 @@ import {chip, count, el, fill, handle, plain, press, short} from "./dom.js";
 import {savePicture} from "./export.js";
 import {decode, layoutOf, paint, rangeOf, stored, toLinear} from "./formats.js";
 import {check, item, Menu} from "./menu.js";
+import {pinch} from "./pinch.js";
 
 const LARGEST = 64; // pixels of the screen for a texel
 const GRID = 6;     // from so many on a texel gets a frame
@@ -444,6 +445,11 @@ export class Viewer {
       this.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.06 : 0.002)), event.clientX - box.left,
           event.clientY - box.top);
     }, {passive: false});
+    pinch(this.box, (factor, x, y, dx, dy) => {
+      if (!this.source) return;
+      this.view = {...this.view, x: this.view.x + dx, y: this.view.y + dy};
+      this.zoom(factor, x, y);
+    });
     on("pointerenter", () => this.texels().then(() => this.probe()));
     on("pointerdown", (event) => {
       if (event.target.closest(".says > *")) return;
