@@ -110,7 +110,7 @@ def a_mesh_has_the_rows_of_the_verb(context: Context) -> None:
             check(ours == theirs, f"{ours}, not {theirs}")
         drawn = browser.evaluate(DRAWN)
         check(drawn[0] in ("webgl", "2d") and drawn[1] > 100 and drawn[2] > 2, f"{drawn}")
-        browser.click("#mesh-rows [data-row='0']")
+        browser.click("#mesh-rows [data-row='0'] > span")
         browser.wait_until("location.hash.includes('row=0')")
         browser.key("ArrowDown")
         browser.wait_until("location.hash.includes('row=1') && document.querySelector('#mesh-rows [aria-selected=true]').dataset.row == '1'")
