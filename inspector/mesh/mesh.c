@@ -114,18 +114,29 @@ static bool restarts(const struct mesh *m, uint32_t index)
     return m->input.restarts && index == UINT32_MAX >> (32 - 8 * m->index_bytes);
 }
 
+/* The bytes of a buffer that a command names. */
+static enum lap_status read_named(const struct mesh_source *source, uint64_t buffer, uint64_t at, uint32_t bytes,
+                                  const char *what, const uint8_t **out)
+{
+    const uint64_t size = source->size(source->user, buffer);
+
+    return at > size || bytes > size - at
+               ? lap_fail(LAP_ERROR_ARGUMENT, "%s is outside of VkBuffer:%" PRIu64, what, buffer)
+               : source->read(source->user, buffer, at, at + bytes, out);
+}
+
 /* Of an indirect draw. *out_known: false: it waits for bytes. */
 static enum lap_status find_call(struct mesh *m, const struct mesh_source *source, bool *out_known)
 {
     const struct draw_source *s = &m->source;
     const uint64_t at = s->offset + (uint64_t)m->draw * s->stride;
-    const uint64_t size = s->buffer ? source->size(source->user, s->buffer) : 0;
     const uint8_t *count = NULL, *call = NULL;
     enum lap_status status = LAP_OK;
 
     m->draws = s->count;
     if (s->count_buffer) {
-        status = source->read(source->user, s->count_buffer, s->count_offset, s->count_offset + 4, &count);
+        status =
+            read_named(source, s->count_buffer, s->count_offset, sizeof m->draws, "the number of its draws", &count);
         if (status == LAP_OK && count) {
             memcpy(&m->draws, count, sizeof m->draws);
             m->draws = m->draws < s->count ? m->draws : s->count;
@@ -137,10 +148,7 @@ static enum lap_status find_call(struct mesh *m, const struct mesh_source *sourc
                         m->draws == 1 ? "" : "s", m->draw);
     if (status != LAP_OK || !s->buffer)
         return status;
-    if (at > size || draw_call_bytes(s) > size - at)
-        return lap_fail(LAP_ERROR_ARGUMENT, "the parameters of draw %" PRIu32 " are outside of VkBuffer:%" PRIu64,
-                        m->draw, s->buffer);
-    status = source->read(source->user, s->buffer, at, at + draw_call_bytes(s), &call);
+    status = read_named(source, s->buffer, at, draw_call_bytes(s), "what it draws", &call);
     if (call)
         m->call = draw_call_read(s, call);
     *out_known &= call != NULL;
@@ -151,6 +159,9 @@ static enum lap_status choose_instance(struct mesh *m)
 {
     const struct draw_call *c = &m->call;
 
+    if (c->count > MESH_MOST_ROWS)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "it has %" PRIu32 " vertices, and at most %" PRIu32 " are listed",
+                        c->count, MESH_MOST_ROWS);
     if (!m->has_instance)
         m->instance = c->first_instance;
     return !m->has_instance || m->instance - c->first_instance < c->instances

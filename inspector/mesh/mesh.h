@@ -19,6 +19,7 @@
 #include "inspector/state/bound_walk.h"
 
 #define MESH_MOST_BYTES ((uint64_t)256 << 20) /* of all buffers of a draw */
+#define MESH_MOST_ROWS  (UINT32_C(1) << 26)
 
 struct mesh_attribute {
     uint32_t location, binding, offset;
@@ -62,7 +63,8 @@ enum lap_status mesh_begin(struct mesh *out, const struct bound_visit *visit, co
                            const char **out_why) LAP_MUST_CHECK;
 
 /* Reads what it needs: parameters, indices, attributes. While something of it is not known, it asks for all that may be
- * needed behind it, and the mesh is not known. LAP_ERROR_ARGUMENT: there is no such draw or instance. */
+ * needed behind it, and the mesh is not known. LAP_ERROR_ARGUMENT: there is no such draw or instance.
+ * LAP_ERROR_UNSUPPORTED: the draw has more than MESH_MOST_ROWS. */
 enum lap_status mesh_find(struct mesh *mesh, const struct mesh_source *source) LAP_MUST_CHECK;
 
 /* ---- of a mesh that is known ---- */

@@ -99,6 +99,17 @@ static enum lap_status list_columns(struct replay *r, struct print *p)
     return LAP_OK;
 }
 
+/* Digits that tell all of its values apart. */
+static int digits_of(const struct column *c)
+{
+    const unsigned bits = c->result ? c->result->bits
+                          : c->attribute->texels && c->attribute->texels->count
+                              ? c->attribute->texels->components[0].bits
+                              : 0;
+
+    return bits == 64 ? 17 : 9;
+}
+
 /* How many values there are, at most `most`; 0: none. */
 static unsigned values_of(const struct print *p, const struct column *c, const struct mesh_row *row, unsigned most,
                           double *out)
@@ -195,7 +206,7 @@ static void print_csv_row(const struct print *p, uint32_t number)
         const unsigned count = values_of(p, &p->columns[i], &row, MOST_VALUES, values);
         for (unsigned k = 0; k < p->columns[i].count; k++)
             if (k < count)
-                printf(",%.9g", values[k]);
+                printf(",%.*g", digits_of(&p->columns[i]), values[k]);
             else
                 printf(",");
     }
@@ -301,14 +312,14 @@ static enum lap_status print_json_head(const struct replay *r, const struct prin
 }
 
 /* JSON has no such numbers: they are texts. */
-static void print_json_number(double value)
+static void print_json_number(double value, int digits)
 {
     if (isnan(value))
         printf("\"nan\"");
     else if (isinf(value))
         printf(value > 0 ? "\"inf\"" : "\"-inf\"");
     else
-        printf("%.9g", value);
+        printf("%.*g", digits, value);
 }
 
 static void print_json_side(const struct print *p, const struct mesh_row *row, bool inputs, const char *name)
@@ -327,7 +338,7 @@ static void print_json_side(const struct print *p, const struct mesh_row *row, b
         for (unsigned k = 0; k < count; k++) {
             if (k)
                 putchar(',');
-            print_json_number(values[k]);
+            print_json_number(values[k], digits_of(&p->columns[i]));
         }
         if (count)
             putchar(']');
