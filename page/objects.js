@@ -509,6 +509,7 @@ class Texture {
       const about = await api.json(api.path(`/images/${this.object}`, queries), {signal});
       const path = (kind, more) => api.path(`/images/${this.object}${kind}`, {...queries, ...more});
       if (this.key !== key) return;
+      if (!about.parts.every(({known}) => known === "yes" || known === "nobody")) return this.showReplayed(key, about.parts);
       await this.viewer.show({
         ...about,
         name: about.aspect,
@@ -519,16 +520,40 @@ class Texture {
       },
           {signal});
       this.viewer.box.dataset.loaded = key;
-      fill(this.origin, about.parts.slice(0, 8).map((part) => el("div", {}, origin(part))));
+      fill(this.origin, origins(about.parts));
     } catch (error) {
       if (aborted(error) || this.key !== key) return;
-      const position = /\b\d+(?:\.\d+){3,}\b/.exec(error.sentence ?? "")?.[0];
-      this.viewer.message(notice("Not from the trace alone", error.sentence ?? String(error),
-          position ? el("div", {class: "chips"}, el("span", {}, "its picture: ", place(position))) : ""));
+      if (error.status === 501) return this.showReplayed(key, error.sentence);
+      this.viewer.message(notice("No picture", error.sentence ?? String(error)));
       fill(this.origin);
     }
   }
+
+  /** What a replay has there, of texels that the trace alone does not tell. from: origins, or a sentence. */
+  async showReplayed(key, from) {
+    const [mip, layer, slice] = key.split(","), {signal, at} = this;
+    const queries = {image: [this.object, mip || 0, layer || slice || 0].join()};
+    const path = api.path("/framebuffer/" + at, queries);
+    this.viewer.message(el("div", {class: "waits"}, el("span", {class: "spin"}), el("span", {}, `playing up to ${at}`)));
+    const why = () => el("div", {}, typeof from === "string" ? linked(from) : origins(from));
+    fill(this.origin, why());
+    try {
+      await api.work(path, {signal});
+      const [line] = await api.lines(path, {signal});
+      if (this.key !== key) return;
+      const file = (kind) => api.path(`/framebuffer/${at}/${line.name}.${kind}`, queries);
+      const format = line.computedAs ?? line.format, name = /_D\d|_X8_D/.test(format) ? "depth" : /_S8/.test(format) ? "stencil" : "color";
+      await this.viewer.show({...line, format, name, key: "replay", png: file("png"), raw: file("raw"), long: true}, {signal});
+      this.viewer.box.dataset.loaded = key;
+      fill(this.origin, why(), el("div", {}, `This is as a replay on ${line.gpu} has it behind `, place(line.position), "."));
+    } catch (error) {
+      if (aborted(error) || this.key !== key) return;
+      this.viewer.message(notice("No picture", error.sentence ?? String(error)));
+    }
+  }
 }
+
+const origins = (parts) => parts.slice(0, 8).map((part) => el("div", {}, origin(part)));
 
 /** Where bytes come from. */
 export function origin({bytes, begin, end, known, by, copied}) {

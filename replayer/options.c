@@ -198,6 +198,10 @@ static enum lap_status check_pictures(const struct replay_options *options, enum
 {
     const struct replay_pictures *pictures = &options->pictures;
 
+    if ((pictures->image.image && !pictures->after.count) || (pictures->image.aspect && !pictures->image.image))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--image is for --after, and --image-aspect for --image");
+    if (pictures->image.image && pictures->names)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--targets are attachments: without --image");
     if (!pictures->folder && (pictures->after.count || pictures->each.at.count || pictures->list_file ||
                               pictures->names || pictures->raw || pictures->how.has_range || pictures->how.channels))
         return lap_fail(LAP_ERROR_ARGUMENT,
@@ -426,6 +430,11 @@ static const struct row rows[] = {
     {"--pictures", "DIR", "write images as they are where the replay ends as PNG (lapilli image); created if missing",
      .take = store_text, MEMBER(pictures.folder)},
     {"--after", "POSITION", "with --pictures: the attachments behind this command", .take = take_after, .asked = true},
+    {"--image", "VkImage:N",
+     "with --after: this image, perhaps with ,LEVEL or ,LEVEL,LAYER, instead of the attachments",
+     .take = replay_take_image, .asked = true},
+    {"--image-aspect", "NAME", "with --image: color, depth, stencil, or plane0 to plane2; default: the first one",
+     .take = replay_take_image_aspect, .asked = true},
     {"--each", "POSITION",
      "with --pictures: the attachments behind each draw of this render pass, label, command buffer or other place",
      .take = take_each, .asked = true},

@@ -14,7 +14,11 @@ struct row {
     void (*act)(enum replay_action *action); /* in the place of take */
 };
 
-/* ---- what is printed of a place (options_results.c) ---- */
+/* ---- what is printed of a place, and images (options_results.c) ---- */
+
+enum lap_status replay_take_image(const struct row *row, const char *value, struct replay_options *out) LAP_MUST_CHECK;
+enum lap_status replay_take_image_aspect(const struct row *row, const char *value,
+                                         struct replay_options *out) LAP_MUST_CHECK;
 
 enum lap_status replay_take_pixel(const struct row *row, const char *value, struct replay_options *out) LAP_MUST_CHECK;
 enum lap_status replay_take_pixel_at(const struct row *row, const char *value,

@@ -26,21 +26,52 @@ enum lap_status replay_take_pixel_at(const struct row *row, const char *value, s
 }
 
 /* "VkImage:7", or with a level, and a layer. */
-enum lap_status replay_take_target(const struct row *row, const char *value, struct replay_options *out)
+static enum lap_status take_image(const struct row *row, const char *value, uint64_t *image, uint32_t *level,
+                                  uint32_t *layer)
 {
-    struct texel_wish *wish = &out->texel.wish;
     const char *numbers = value + strlen("VkImage:");
     int end = 0;
 
-    wish->level = wish->layer = 0;
+    *level = *layer = 0;
     if (strncmp(value, "VkImage:", strlen("VkImage:")) != 0 || strspn(numbers, "0123456789,") != strlen(numbers) ||
         strlen(numbers) > 40 ||
-        sscanf(numbers, "%" SCNu64 "%n,%" SCNu32 "%n,%" SCNu32 "%n", &wish->image, &end, &wish->level, &end,
-               &wish->layer, &end) < 1 ||
-        numbers[end] || !wish->image)
+        sscanf(numbers, "%" SCNu64 "%n,%" SCNu32 "%n,%" SCNu32 "%n", image, &end, level, &end, layer, &end) < 1 ||
+        numbers[end] || !*image)
         return lap_fail(LAP_ERROR_ARGUMENT, "%s wants VkImage:N, perhaps with ,LEVEL or ,LEVEL,LAYER, not \"%s\"",
                         row->name, value);
     return LAP_OK;
+}
+
+enum lap_status replay_take_target(const struct row *row, const char *value, struct replay_options *out)
+{
+    struct texel_wish *wish = &out->texel.wish;
+
+    return take_image(row, value, &wish->image, &wish->level, &wish->layer);
+}
+
+enum lap_status replay_take_image(const struct row *row, const char *value, struct replay_options *out)
+{
+    struct after_image *image = &out->pictures.image;
+
+    return take_image(row, value, &image->image, &image->level, &image->layer);
+}
+
+enum lap_status replay_take_image_aspect(const struct row *row, const char *value, struct replay_options *out)
+{
+    static const struct {
+        const char *name;
+        VkImageAspectFlagBits aspect;
+    } aspects[] = {{"color", VK_IMAGE_ASPECT_COLOR_BIT},     {"depth", VK_IMAGE_ASPECT_DEPTH_BIT},
+                   {"stencil", VK_IMAGE_ASPECT_STENCIL_BIT}, {"plane0", VK_IMAGE_ASPECT_PLANE_0_BIT},
+                   {"plane1", VK_IMAGE_ASPECT_PLANE_1_BIT},  {"plane2", VK_IMAGE_ASPECT_PLANE_2_BIT}};
+
+    for (size_t i = 0; i < sizeof aspects / sizeof *aspects; i++)
+        if (strcmp(value, aspects[i].name) == 0) {
+            out->pictures.image.aspect = aspects[i].aspect;
+            return LAP_OK;
+        }
+    return lap_fail(LAP_ERROR_ARGUMENT, "%s wants color, depth, stencil, plane0, plane1 or plane2, not \"%s\"",
+                    row->name, value);
 }
 
 enum lap_status replay_take_aspect(const struct row *row, const char *value, struct replay_options *out)

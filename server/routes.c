@@ -30,6 +30,14 @@
         .name = "replace", .form = LAP_FORM_CODE, .option = "--replace-shader",                                        \
         .about = "other code for a shader, like 8b9c8e6d768ad55d=3f2a90c1d2e4f5a6.frag", .whole = true                 \
     }
+/* Another image than the attachments. */
+#define IMAGE                                                                                                          \
+    {.name = "image", .form = LAP_FORM_LEVEL, .option = "--image",                                                     \
+     .about = "this image instead, like VkImage:7, or with ,LEVEL or ,LEVEL,LAYER"},                                   \
+    {                                                                                                                  \
+        .name = "aspect", .form = LAP_FORM_NAME, .option = "--aspect", .asked = "--image-aspect",                      \
+        .about = "with image: color, depth, stencil, plane0, plane1 or plane2"                                         \
+    }
 /* How a picture of an attachment is made. */
 #define EDITS                                                                                                          \
     {.name = "skip", .form = LAP_FORM_PLACES, .option = "--skip",                                                      \
@@ -234,26 +242,28 @@ const struct lap_route lap_routes[] = {
      .parameters = {{.name = "hash", .form = LAP_FORM_NAME, .needed = true, .about = "its first digits, at least 4"}}},
     {.name = "framebuffer",
      .pattern = "framebuffer/{at}",
-     .about = "the attachments behind a command, by a replay",
+     .about = "the attachments behind a command, or any image, by a replay",
      .use = "To know which attachments a draw has, with size, format and range of values. Their pictures: "
-            "'framebuffer_picture'.",
+            "'framebuffer_picture'. image=VkImage:7 has another image, whatever wrote it.",
      .kind = LAP_ROUTE_PLAYS,
      .type = LAP_TYPE_LINES,
      .files = "framebuffer_picture",
      .words = {"image", "--json", "--quiet", "--raw=also", "-o", LAP_ROUTE_FILES},
      .request = {"--json", "--raw=also"},
-     .parameters = {AT("--after"), EDITS}},
+     .parameters = {AT("--after"), IMAGE, EDITS}},
     {.name = "framebuffer_picture",
      .pattern = "framebuffer/{at}/{file}",
      .about = "an attachment as a picture (color0.png, depth.png), or its texels as bytes (color0.raw)",
      .use = "To look at what was drawn up to a draw, and with it: at=3.1.1.42. Without 'file' the first color "
             "attachment; file=depth shows the depth. skip=3.1.1.42 shows it without the draw. In the text, 'files' "
-            "are all attachments, and 'range' has the values that are black and white.",
+            "are all attachments, and 'range' has the values that are black and white. image=VkImage:7,1 shows level 1 "
+            "of another image, whatever wrote it.",
      .kind = LAP_ROUTE_PLAYS,
      .type = LAP_TYPE_PNG,
      .made_by = "framebuffer",
      .file = "{at}-{file}",
      .parameters = {AT("--after"),
+                    IMAGE,
                     EDITS,
                     {.name = "file", .form = LAP_FORM_FILE, .needed = true,
                      .about = "the attachment, like color0.png or depth.png"}}},

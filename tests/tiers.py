@@ -39,7 +39,7 @@ FULL = {
     "profile/lines-that-are-wrong|parts/want-of-memory-ends": "four seconds each, about what goes wrong seldom",
     "runner/test_(?!farm_report$)": "10 seconds and more, about what runs tests",
     "queues/a-host-event-set-too-late|streaming/a-cable-|present/the-display-that-answers": "10 seconds of waiting",
-    "after/triangle$|trees/(suspended|nested)$|replay/memory-many$": "three seconds each; after/modern, trees/modern and replay/memory are alike",
+    "after/triangle$|after/image/(?!push$)|trees/(suspended|nested)$|replay/memory-many$": "three seconds each; after/modern, trees/modern and replay/memory are alike",
     "streaming/(a-terminal-shows-what-arrives|commands-work-beside-frames|a-recording-is-stopped-while)|finish/processes-that-outlive|states/depth$": "four seconds each, about what others have in part",
     "streaming/connections-that-stop|parts/the-last-seconds|memory/what-comparing-costs": "programs that work for seconds as fast as they can",
     "validate/(teardown-one-by-one-devices|memory-many|threads)$|replay/teardown-one-by-one-devices$|incoherent/replay/suballoc-only$": "of the same programs others do the same less often",

@@ -16,12 +16,15 @@
 
 static const char help[] =
     "usage: lapilli image [options] FILE --after POSITION -o DIR\n"
+    "       lapilli image [options] FILE --after POSITION --image VkImage:N[,LEVEL[,LAYER]] -o DIR\n"
     "       lapilli image [options] FILE --each POSITION -o DIR\n"
     "       lapilli image [options] FILE --overdraw POSITION -o DIR\n"
     "       lapilli image [options] FILE --at POSITION VkImage:N -o PICTURE\n"
     "With --after: writes the attachments behind a command as PNG: DIR/POSITION-color0.png, DIR/POSITION-depth.png and "
     "so\n"
-    "on. A replay on a GPU of this machine plays the trace up to there.\n"
+    "on. A replay on a GPU of this machine plays the trace up to there. With --image: that image instead, whatever "
+    "wrote "
+    "it.\n"
     "With --each: the same behind each draw of a render pass, a label, a command buffer or another place, by one "
     "replay.\n"
     "With --overdraw: how many fragments each texel has, as a picture with a colour for each count: DIR/POSITION-shaded"
@@ -31,6 +34,7 @@ static const char help[] =
     "\n"
     "  --after POSITION    a draw or another command, as lapilli tree has it; of a frame or another place its last "
     "draw\n"
+    "  --image VkImage:N   with --after: this one, behind any command; also with ,LEVEL or ,LEVEL,LAYER (or a slice)\n"
     "  --each POSITION     the command that begins a render pass or a label, or any other place\n"
     "  --thumbs N          with --each: only what a draw changed, at most N pixels wide and high, of one attachment\n"
     "  --picture-memory MIB\n"
@@ -46,7 +50,7 @@ static const char help[] =
     "  --mip N             with --at: the level; default: 0\n"
     "  --layer N           with --at: the layer; default: 0\n"
     "  --slice N           with --at: the slice of a 3D image; default: 0\n"
-    "  --aspect NAME       with --at: color, depth, stencil, plane0 to plane2\n"
+    "  --aspect NAME       with --at and --image: color, depth, stencil, plane0 to plane2\n"
     "  --range A,B         A is black and B is white; default: the range of the values\n"
     "  --channels WHICH    rgba, or one of r, g, b, a in grey; default: without alpha\n"
     "  --raw[=also]        the bytes of the texels instead, as copies to buffers have them; with --after also: "
@@ -77,6 +81,7 @@ static const struct lap_verb verb = {PROGRAM, help};
 
 /* The first ones are those of lapilli-replay, too. */
 static const struct option longs[] = {{"after", required_argument, NULL, 0},
+                                      {"image", required_argument, NULL, 0},
                                       {"each", required_argument, NULL, 0},
                                       {"overdraw", required_argument, NULL, 0},
                                       {"rasterized", no_argument, NULL, 0},
@@ -111,6 +116,7 @@ static const struct option longs[] = {{"after", required_argument, NULL, 0},
 
 enum {
     AFTER,
+    IMAGE,
     EACH,
     OVERDRAW,
     RASTERIZED,
@@ -122,7 +128,7 @@ enum {
     JSON,
     QUIET,
     TARGETS,
-    OF_REPLAYS = 23,
+    OF_REPLAYS = 24,
     AT = OF_REPLAYS,
     MIP,
     LAYER,
@@ -147,13 +153,16 @@ static int check(const struct options *options)
                                     : "--after, --each, --overdraw or --at wants a POSITION");
     if (options->given[RASTERIZED] && !options->given[OVERDRAW])
         return lap_usage(&verb, "--rasterized is for --overdraw");
+    if (options->given[IMAGE] && !options->given[AFTER])
+        return lap_usage(&verb, "--image is for --after");
     for (size_t i = THUMBS; i <= PICTURE_MEMORY; i++)
         if (options->given[i] && !options->given[EACH])
             return lap_usage(&verb, "--thumbs and --picture-memory are for --each");
     if (!options->output)
         return lap_usage(&verb, options->given[AT] ? "-o wants the name of the picture" : "-o wants a folder");
     for (size_t i = TARGETS; i < ASPECT + 1; i++)
-        if (options->given[i] && (i < OF_REPLAYS) == options->given[AT] && i != AT) {
+        if (options->given[i] && !(i == ASPECT && options->given[IMAGE]) && (i < OF_REPLAYS) == options->given[AT] &&
+            i != AT) {
             static char text[80];
             snprintf(text, sizeof text, "--%s is for --%s", longs[i].name, i < OF_REPLAYS ? "after" : "at");
             return lap_usage(&verb, text);
@@ -210,6 +219,8 @@ static int parse(int argc, char **argv, struct options *options)
         options->given[at] = true;
         options->values[at] = optarg;
         if (at < OF_REPLAYS && !add_word(options, longs[at].name, optarg))
+            return no_memory();
+        if (at == ASPECT && !add_word(options, "image-aspect", optarg))
             return no_memory();
     }
     if (optind + 1 != argc && optind + 2 != argc)

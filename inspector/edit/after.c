@@ -14,18 +14,22 @@
 #include "inspector/position/held.h"
 #include "inspector/question/pass_targets.h"
 #include "inspector/state/bound_walk.h"
+#include "inspector/state/image_layouts.h"
 #include "inspector/twin/recordings.h"
 #include "inspector/twin/scopes.h"
 #include "inspector/twin/twins.h"
+#include "vulkan/pass.h"
+#include "vulkan/texel/texels.h"
 
 struct after {
     const struct lap_reader *trace;
+    const struct after_image *image;
     struct position_found found;
     struct lap_arena arena;
     /* What the walk found at the command. */
     struct position position; /* count 0: nothing */
     uint32_t command;
-    bool is_place; /* the last draw of it is wanted */
+    bool is_place; /* the last draw or command of it is wanted */
     struct pass_targets targets;
     /* Of the trace up to the submit. */
     struct image_infos images;
@@ -33,6 +37,7 @@ struct after {
     struct recording *at[POSITION_MOST_PLACES]; /* [place] */
     uint64_t pass_ticket, last_pass;            /* where the render pass is made; the largest number of one */
     uint64_t queue;
+    struct image_layouts *layouts; /* with an image */
     /* The edits. */
     struct lap_edits *edits;
     struct twins twins;
@@ -54,7 +59,7 @@ static enum lap_status visit(void *user, const struct bound_visit *visit)
 {
     struct after *a = user;
 
-    return a->is_place && visit->work != POSITION_DRAW ? LAP_OK : keep(a, visit);
+    return a->is_place && !a->image->image && visit->work != POSITION_DRAW ? LAP_OK : keep(a, visit);
 }
 
 /* at: not of a packet. */
@@ -69,14 +74,15 @@ static enum lap_status find_command(struct after *a, const struct position *at)
     if (status != LAP_OK)
         return status;
     if (!a->position.count)
-        return lap_fail(LAP_ERROR_ARGUMENT, "%s has no draw", position_text(at, text));
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s has no %s", position_text(at, text),
+                        a->image->image ? "command" : "draw");
     status = position_find(a->trace, &a->position, &a->found);
     if (status != LAP_OK)
         return status;
     position_text(&a->position, text);
-    if (a->targets.kind == BOUND_NO_PASS)
+    if (a->targets.kind == BOUND_NO_PASS && !a->image->image)
         return lap_fail(LAP_ERROR_UNSUPPORTED,
-                        "%s, %s, is in no render pass: what work outside of one writes is not read yet", text,
+                        "%s, %s, is in no render pass: an image is wanted, like --image VkImage:7", text,
                         gen_command_names[a->command]);
     return LAP_OK;
 }
@@ -141,12 +147,21 @@ static enum lap_status read_trace(struct after *a)
     static const uint16_t commands[] = {RECORDINGS_COMMANDS,     IMAGE_INFOS_COMMANDS, GEN_vkCreateRenderPass,
                                         GEN_vkCreateRenderPass2, GEN_vkQueueSubmit,    GEN_vkQueueSubmit2,
                                         GEN_COMMAND_NONE};
-    const struct trace_visitor visitor = {
-        .commands = commands, .visit = see, .visit_in_block = see_in_block, .state = a, .last_ticket = a->found.ticket};
+    struct trace_visitor visitors[2] = {{.commands = commands,
+                                         .visit = see,
+                                         .visit_in_block = see_in_block,
+                                         .state = a,
+                                         .last_ticket = a->found.ticket}};
     enum lap_status status = recordings_init(&a->recordings, a->trace);
 
+    if (status == LAP_OK && a->image->image && !(a->layouts = image_layouts_create()))
+        status = lap_no_memory("layouts of images");
+    if (status == LAP_OK && a->layouts) {
+        image_layouts_visitor(a->layouts, a->found.ticket, &visitors[1]);
+        image_layouts_end_in(a->layouts, &a->found);
+    }
     if (status == LAP_OK)
-        status = trace_pass_run(a->trace, 0, &visitor, 1);
+        status = trace_pass_run(a->trace, 0, visitors, a->layouts ? 2 : 1);
     for (unsigned i = 0; status == LAP_OK && i < a->found.place_count; i++)
         if (!a->at[i])
             status = lap_fail(LAP_ERROR_UNSUPPORTED, "its command buffer can't be recorded differently");
@@ -164,6 +179,112 @@ static enum lap_status list_attachments(struct after *a, struct picture_list *ta
         return status;
     return lap_fail(LAP_ERROR_UNSUPPORTED, "%s: %s", position_text(&a->position, text),
                     result->left_out[0] ? result->left_out : "its render pass has no attachments");
+}
+
+/* ---- the image ---- */
+
+static enum lap_status choose_aspect(const struct after *a, const VkImageCreateInfo *info, VkImageAspectFlags *out)
+{
+    static const VkImageAspectFlagBits all[] = {VK_IMAGE_ASPECT_COLOR_BIT,   VK_IMAGE_ASPECT_DEPTH_BIT,
+                                                VK_IMAGE_ASPECT_STENCIL_BIT, VK_IMAGE_ASPECT_PLANE_0_BIT,
+                                                VK_IMAGE_ASPECT_PLANE_1_BIT, VK_IMAGE_ASPECT_PLANE_2_BIT};
+    struct lap_texel_block block;
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        *out = all[i];
+        if ((!a->image->aspect || a->image->aspect == *out) && lap_texels_block(info->format, *out, &block))
+            return LAP_OK;
+    }
+    return a->image->aspect
+               ? lap_fail(LAP_ERROR_ARGUMENT, "VkImage:%" PRIu64 " has no such aspect", a->image->image)
+               : lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 " has a format that is not known", a->image->image);
+}
+
+static enum lap_status check_image(const struct after *a, const VkImageCreateInfo *info)
+{
+    const struct after_image *image = a->image;
+    char text[POSITION_TEXT_BYTES];
+    uint32_t layers;
+
+    if (!info)
+        return lap_fail(LAP_ERROR_ARGUMENT, "up to %s there is no VkImage:%" PRIu64, position_text(&a->position, text),
+                        image->image);
+    layers = info->imageType == VK_IMAGE_TYPE_3D && image->level < 32 ? info->extent.depth >> image->level
+                                                                      : info->arrayLayers;
+    if (image->level >= info->mipLevels || image->layer >= (layers ? layers : 1))
+        return lap_fail(LAP_ERROR_ARGUMENT, "VkImage:%" PRIu64 " has %u levels and %u %s there", image->image,
+                        info->mipLevels, layers ? layers : 1,
+                        info->imageType == VK_IMAGE_TYPE_3D ? "slices" : "layers");
+    return LAP_OK;
+}
+
+/* Where it is an attachment of the render pass, which ends behind the command. False: it is none. */
+static bool layout_behind_pass(const struct after *a, VkImageAspectFlags aspect, VkImageLayout *out)
+{
+    const bool is_stencil = aspect == VK_IMAGE_ASPECT_STENCIL_BIT;
+
+    for (size_t i = 0; i < a->targets.attachment_count && a->targets.kind != BOUND_NO_PASS; i++) {
+        const struct attachment *one = &a->targets.attachments[i];
+        const VkImageSubresourceRange *range = &one->range;
+        if (one->image != a->image->image || a->image->level != range->baseMipLevel ||
+            a->image->layer < range->baseArrayLayer ||
+            (range->layerCount != VK_REMAINING_ARRAY_LAYERS &&
+             a->image->layer - range->baseArrayLayer >= range->layerCount))
+            continue;
+        *out = is_stencil ? one->stencil_layout : one->layout;
+        if (lap_texels_aspects(one->format) == (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT) &&
+            (one->layout != one->stencil_layout || lap_pass_layout_is_of_one_aspect(one->layout)))
+            *out = VK_IMAGE_LAYOUT_UNDEFINED;
+        return true;
+    }
+    return false;
+}
+
+static enum lap_status find_layout(struct after *a, VkImageAspectFlags aspect, struct content *content)
+{
+    const char *obstacle = "is not followed";
+    const struct image_layout *layout = image_layouts_of(a->layouts, a->image->image, &obstacle);
+    const uint32_t layer = layout && a->image->layer < layout->layers ? a->image->layer : 0;
+    struct image_subresource one;
+
+    if (!layout)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 ": %s", a->image->image, obstacle);
+    one = image_layout_of(layout, aspect, a->image->level, layer);
+    content->layout = image_layout_of_all(layout, a->image->level, layer);
+    content->queue = image_layouts_queue(a->layouts, layout);
+    if (layout_behind_pass(a, aspect, &content->layout)) {
+        one.layout = VK_IMAGE_LAYOUT_GENERAL;
+        content->queue = a->queue;
+    }
+    if (one.between)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 " is between two queue families there",
+                        a->image->image);
+    if (content->layout == VK_IMAGE_LAYOUT_UNDEFINED && one.layout != VK_IMAGE_LAYOUT_UNDEFINED)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 " has a layout for depth and another one for stencil",
+                        a->image->image);
+    return LAP_OK;
+}
+
+static enum lap_status list_image(struct after *a, struct picture_list *targets)
+{
+    const VkImageCreateInfo *info = image_info_of(&a->images, a->image->image);
+    struct content content = {
+        .kind = CONTENT_IMAGE, .index = a->image->image, .level = a->image->level, .layer = a->image->layer};
+    char name[64], level[20] = "", layer[20] = "";
+    enum lap_status status = check_image(a, info);
+
+    if (status == LAP_OK)
+        status = choose_aspect(a, info, &content.aspect);
+    if (status == LAP_OK)
+        status = find_layout(a, content.aspect, &content);
+    if (status != LAP_OK)
+        return status;
+    if (content.level)
+        snprintf(level, sizeof level, "-mip%u", content.level);
+    if (content.layer)
+        snprintf(layer, sizeof layer, "-%s%u", info->imageType == VK_IMAGE_TYPE_3D ? "slice" : "layer", content.layer);
+    snprintf(name, sizeof name, "image%" PRIu64 "%s%s", content.index, level, layer);
+    return picture_list_add(targets, name, &content);
 }
 
 /* ---- the render pass ---- */
@@ -289,7 +410,7 @@ static enum lap_status add_command(struct after *a, unsigned place, uint32_t num
     const struct gen_args_vkCmdExecuteCommands *execution = (const void *)args->bytes;
     enum lap_status status;
 
-    if (place == a->targets.begin_place && number == a->targets.begin_command) {
+    if (a->targets.kind != BOUND_NO_PASS && place == a->targets.begin_place && number == a->targets.begin_command) {
         status = encode_begin(a, command, args->bytes);
         if (status == LAP_OK)
             status = twins_add_encoded(&a->twins, 1);
@@ -378,10 +499,10 @@ static enum lap_status add_edits(struct after *a)
 
 /* ---- the whole ---- */
 
-enum lap_status edit_after(const struct lap_reader *trace, const struct position *at, struct lap_edits *edits,
-                           struct picture_list *targets, struct after_result *result)
+enum lap_status edit_after(const struct lap_reader *trace, const struct position *at, const struct after_image *image,
+                           struct lap_edits *edits, struct picture_list *targets, struct after_result *result)
 {
-    struct after a = {.trace = trace, .edits = edits};
+    struct after a = {.trace = trace, .image = image, .edits = edits};
     enum lap_status status = position_find(trace, at, &a.found);
 
     result->left_out[0] = 0;
@@ -397,7 +518,7 @@ enum lap_status edit_after(const struct lap_reader *trace, const struct position
     if (status == LAP_OK)
         status = read_trace(&a);
     if (status == LAP_OK)
-        status = list_attachments(&a, targets, result);
+        status = image->image ? list_image(&a, targets) : list_attachments(&a, targets, result);
     if (status == LAP_OK)
         status = add_edits(&a);
     result->position = a.position;
@@ -406,6 +527,7 @@ enum lap_status edit_after(const struct lap_reader *trace, const struct position
     scopes_finish(&a.scopes);
     recordings_finish(&a.recordings);
     image_infos_finish(&a.images);
+    image_layouts_destroy(a.layouts);
     lap_arena_finish(&a.arena);
     return status;
 }

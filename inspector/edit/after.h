@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * after: edits with which a replay ends behind a command of a command buffer, so that the attachments of its render
- * pass can be read. Each command buffer on the way to the command gets a twin (twins.h) that ends behind the command.
- * The render pass gets a twin that stores its attachments. The submit, with the twins, is the last packet. One thread.
+ * pass can be read, or any other image. Each command buffer on the way to the command gets a twin (twins.h) that ends
+ * behind the command. The render pass gets a twin that stores its attachments. The submit, with the twins, is the last
+ * packet. One thread.
  */
 #ifndef LAP_INSPECTOR_EDIT_AFTER_H
 #define LAP_INSPECTOR_EDIT_AFTER_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <vulkan/vulkan_core.h>
 
 #include "base/status.h"
 #include "inspector/position/position.h"
@@ -22,11 +24,22 @@ struct after_result {
     bool in_early_subpass;    /* later subpasses need not keep what they don't use */
 };
 
+/* A level of a layer of an image. */
+struct after_image {
+    uint64_t image;               /* 0: the attachments are wanted */
+    uint32_t level, layer;        /* layer: of a volume the slice */
+    VkImageAspectFlagBits aspect; /* or plane; 0: the first one that the format has */
+};
+
 /* Adds to edits of the trace, and the attachments to the list: color0, depth, stencil and so on; each layer that is
  * drawn to is one, like color0-layer1. An attachment with several samples stands for the image that it is resolved
- * into. at: a command in a render pass, or a place with draws, which means its last one. LAP_ERROR_ARGUMENT: there is
- * no such place, or it has no draw. LAP_ERROR_UNSUPPORTED: a sentence has the obstacle. */
-enum lap_status edit_after(const struct lap_reader *trace, const struct position *at, struct lap_edits *edits,
-                           struct picture_list *targets, struct after_result *result) LAP_MUST_CHECK;
+ * into. at: a command in a render pass, or a place with draws, which means its last one.
+ *
+ * With an image it alone is in the list, like image7-mip1-layer2; and `at` is any command, or a place, which means its
+ * last one. LAP_ERROR_ARGUMENT: there is no such place, draw, command or image. LAP_ERROR_UNSUPPORTED: a sentence has
+ * the obstacle. */
+enum lap_status edit_after(const struct lap_reader *trace, const struct position *at, const struct after_image *image,
+                           struct lap_edits *edits, struct picture_list *targets,
+                           struct after_result *result) LAP_MUST_CHECK;
 
 #endif

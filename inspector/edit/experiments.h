@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "inspector/edit/after.h"
 #include "inspector/edit/replace_shader.h"
 #include "inspector/position/position.h"
 #include "inspector/question/each.h"
@@ -45,6 +46,7 @@ struct edit_work {
     uint64_t last_frame;    /* that is played; 0: all are */
     struct position *after; /* count 0, or where the trace ends, with pictures to take (inspector/edit/after.h):
                                becomes exact */
+    const struct after_image *image; /* with `after`: NULL, or the image whose picture is taken, if it names one */
     const struct each_request *each; /* NULL, or with at.count 0; or where pictures of all draws are to be taken */
     struct picture_list *pictures;   /* with `after` and `each`: gets them */
     const struct texel_wish *texel;  /* NULL, or the one whose history is wanted (inspector/question/texel_history.h) */

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Callable
 
 from e2e.cases import Cases, Context, Done, Program, check, display, prepare_on, programs, skip_lacking
-from e2e.pictures import checks_of
+from e2e.pictures import checks_of, volumes
 
 CASES = Cases()
 case = CASES.add
@@ -23,6 +23,9 @@ SOME = 6  # draws of each trace
 # Their frames are presented while they draw, or checked where a submit ends with draws.
 COMPARED = {"triangle", "triangle-srgb", "triangle-offscreen", "churn", "churn-present", "headless", "headless-layers", "headless-views", "modern", "modern-khr", "enables", "dynamic",
             "dynamic-libraries", "conditional", "raster", "vkcube"}
+
+# Draws, dispatches, blits and copies write their images.
+IMAGES = ("depth", "push", "queues", "formats")
 
 # Where no picture can be made, and what is said.
 REFUSED = {"feedback": "its render pass has no attachments"}
@@ -71,15 +74,21 @@ def works_in(node: dict) -> list[dict]:
     return [node] * (node["kind"] == "command") + [work for child in node["children"] for work in works_in(child)]
 
 
-def compare_with_checks(context: Context, file: str, most: int) -> int:
-    """Behind the last draw of a submit that writes no image then, attachments are as they are behind the submit."""
-    lines = context.print_lines(file, "--no-blocks")
+def submits_of(lines: list[dict]) -> dict[int, str]:
+    """Their positions, by ticket."""
     positions: dict[int, str] = {}
     counts: dict[int, int] = {}
     for line in lines:
         if line["name"] in ("vkQueueSubmit", "vkQueueSubmit2") and "failed" not in line["flags"]:
             counts[line["frame"]] = counts.get(line["frame"], 0) + 1
             positions[line["ticket"]] = f"{line['frame']}.{counts[line['frame']]}"
+    return positions
+
+
+def compare_with_checks(context: Context, file: str, most: int) -> int:
+    """Behind the last draw of a submit that writes no image then, attachments are as they are behind the submit."""
+    lines = context.print_lines(file, "--no-blocks")
+    positions = submits_of(lines)
     compared = 0
     groups = checks_of(context) if any(line["name"] == "lapilliCheckTexels" for line in lines) else []
     for group in groups[::max(1, len(groups) // most)]:
@@ -219,8 +228,43 @@ def where_there_is_no_picture_is_said(context: Context) -> None:
     check(not list(context.folder.glob("shots/*")), "something was written")
 
 
+def images(name: str, driver: str | None = None) -> Callable[[Context], None]:
+    """Every image behind a submit is as the layer has seen it there, whatever wrote it; and behind a draw its attachments are the same."""
+    def run(context: Context) -> None:
+        context, command = prepare_on(context, next(program for program in programs(context) if program.name == name), driver)
+        skip_lacking(context.run([context.program("lapilli"), "capture", "--verify=all", "-o", "out.lapilli", "--", *command], expect=None))
+        positions = submits_of(context.print_lines("out.lapilli", "--no-blocks"))
+        aspects, slices = {1: "color", 2: "depth", 4: "stencil"}, volumes(context)
+        seen, writers = set(), set()
+        for group in checks_of(context)[::-1][:4]:
+            submit = positions[max(ticket for ticket in positions if ticket < group[0]["packet"])]
+            for one in group[:8]:
+                whole = b""
+                for layer in range(depth) if (depth := slices[one["object"]]) > 1 else (one["layer"],):
+                    found = image(context, "out.lapilli", submit, "--quiet", "--json", "--raw", "--image", f"{one['object']},{one['level']},{layer}",
+                                  "--aspect", aspects[one["aspect"]], expect=None)
+                    check(found.status == 0, f"{submit} {one['object']}: {found.text}")
+                    entry = json.loads(found.out.splitlines()[0])
+                    whole += (context.folder / entry["file"]).read_bytes()
+                check(entry["position"].startswith(submit + ".") and whole == one["data"], f"{entry} is not as it is behind {submit}")
+                seen.add((one["object"], one["level"], one["layer"]))
+                alone = context.run([context.program("lapilli"), "image", "out.lapilli", "--at", submit, one["object"], "-o", "alone.png"], expect=None)
+                writers.add(re.search("is written by .* (vkCmd[A-Za-z]*)", alone.err)[1] if alone.status == 5 and "is written by" in alone.err else "")
+            image(context, "out.lapilli", submit, "--validate", "--image", one["object"])
+        check(len(seen) > 1 and writers - {""}, f"{seen}, written by {writers}")
+        draw = draws_of(context, "out.lapilli")[-1]["position"] if draws_of(context, "out.lapilli") else None
+        for target in pictures(context, "out.lapilli", draw, "--raw").values() if draw else []:
+            whole = (context.folder / target["file"]).read_bytes()
+            aspect = target["name"].split("-")[0].rstrip("0123456789")
+            [other] = pictures(context, "out.lapilli", draw, "--raw", "--aspect", aspect, "--image", f"{target['image']},{target['level']},{target['layer']}").values()
+            check((context.folder / other["file"]).read_bytes() == whole, f"{other} is not {target}")
+    return run
+
+
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     result: dict[str, Callable[[Context], None]] = dict(CASES)
+    for name in IMAGES:
+        result |= {f"image/{name}": images(name), f"image/swiftshader/{name}": images(name, "swiftshader")}
     for program in programs(context):
         result[program.name if program.name in FIRST else f"each/{program.name}"] = behind_draws(program, "null" if program.name in NULL else None)
     return result

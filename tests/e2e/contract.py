@@ -133,7 +133,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["image", "f"], ["image", "--after", "1.1.1.1", "f"], ["image", "-o", "g", "f"], ["image", "--after", "0", "-o", "g", "f"],
                     ["image", "--after", "1", "-o", "g"], ["image", "--after", "1", "-o", "g", "--range", "1,1", "f"], ["image", "--after", "1", "-o", "g", "--channels", "x", "f"],
                     ["image", "--after", "1", "-o", "g", "--raw", "--range", "0,1", "f"], ["image", "--at", "1", "-o", "g", "f"], ["image", "--at", "1", "f", "VkImage:1"],
-                    ["image", "--at", "1", "-o", "g", "f", "VkBuffer:1"], ["image", "--at", "1", "--gpu", "0", "-o", "g", "f", "VkImage:1"], ["image", "--after", "1", "--mip", "1", "-o", "g", "f"],
+                    ["image", "--at", "1", "-o", "g", "f", "VkBuffer:1"], ["image", "--at", "1", "--gpu", "0", "-o", "g", "f", "VkImage:1"], ["image", "--after", "1", "--mip", "1", "-o", "g", "f"], ["image", "--each", "1", "--image", "VkImage:1", "-o", "g", "f"],
                     ["image", "--at", "1", "--mip", "x", "-o", "g", "f", "VkImage:1"], ["memory", "f"], ["memory", "f", "VkBuffer:1"], ["memory", "--at", "1", "f", "VkImage:1"],
                     ["memory", "--at", "1", "--as", "u7", "f", "VkBuffer:1"], ["memory", "--at", "1", "--as", "vec4", "--stride", "8", "f", "VkBuffer:1"],
                     ["memory", "--at", "1", "f", "VkBuffer:1", "x"], ["memory", "--at", "1", "f", "VkBuffer:1", "0", "0"], ["replay", "--targets", "depth", "f"], ["replay", "--pictures", "g", "f"],

@@ -199,6 +199,10 @@ def questions(context: Context, file: str) -> Iterator[Question]:
     yield Question("framebuffer", f"framebuffer/{last}", ["image", "--json", "--quiet", "--raw=also", "-o", "files", "--after", last, "FILE"])
     for ending in ("png", "raw"):
         yield Question("framebuffer_picture", f"framebuffer/{last}/color0.{ending}", ["image", "--json", "--quiet", "--raw=also", "-o", "files", "--after", last, "FILE"], f"files/{last}-color0.{ending}")
+    other = ["image", "--json", "--quiet", "--raw=also", "-o", "files", "--after", last, "--image", f"{image},0,0", "--aspect", "color", "FILE"]
+    name = f"image{image.partition(':')[2]}"
+    yield Question("framebuffer", f"framebuffer/{last}?image={image},0,0&aspect=color", other)
+    yield Question("framebuffer_picture", f"framebuffer/{last}/{name}.raw?image={image},0,0&aspect=color", other, f"files/{last}-{name}.raw")
     each = ["image", "--json", "--quiet", "-o", "files", "--each", begin, "--thumbs", "32", "FILE"]
     yield Question("each", f"each/{begin}?thumbs=32", each)
     yield Question("each_picture", f"each/{begin}/{last}-color0.png?thumbs=32", each, f"files/{last}-color0.png")
