@@ -93,7 +93,7 @@ export function size(bytes) {
 /** A number of a picture or a buffer, as short as it can be told apart. */
 export function short(value) {
   if (typeof value !== "number") return String(value);
-  if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value);
+  if (Number.isInteger(value) && Math.abs(value) < 2 ** 32) return String(value);
   const text = value.toPrecision(6);
   return text.includes("e") ? text.replace(/\.?0+e/, "e") : text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }

@@ -1,24 +1,83 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/service.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file/folder.h"
 #include "server/codes.h"
 #include "tools/common/tool.h"
 
 #define ANSWER_PART  4u
 #define MOST_READERS 16
 #define MOST_FILES   64
+#define SCRATCH      "lapilli-serve-"
+#define TRIES        8u
+
+/* ---- the folder for files: it is locked as long as its service lives ---- */
+
+/* -1: another one has the lock, or it is no folder of ours any more. */
+static int lock_folder(const char *path)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd >= 0 && fstat(fd, &info) == 0 && info.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+        fstat(fd, &info) == 0 && info.st_nlink)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Of services that were killed. */
+static void remove_left_folders(const char *where)
+{
+    DIR *all = opendir(where);
+
+    for (struct dirent *one; all && (one = readdir(all));) {
+        char path[PATH_MAX];
+        int lock;
+        if (strncmp(one->d_name, SCRATCH, strlen(SCRATCH)) != 0 ||
+            (size_t)snprintf(path, sizeof path, "%s/%s", where, one->d_name) >= sizeof path ||
+            (lock = lock_folder(path)) < 0)
+            continue;
+        lap_folder_remove(path);
+        close(lock);
+    }
+    if (all)
+        closedir(all);
+}
+
+static bool make_scratch(const char *program, struct lap_service *service)
+{
+    const char *temporary = getenv("TMPDIR"), *where = temporary && *temporary == '/' ? temporary : "/tmp";
+
+    remove_left_folders(where);
+    for (unsigned tries = 0; tries < TRIES; tries++) {
+        snprintf(service->scratch, sizeof service->scratch, "%s/" SCRATCH "XXXXXX", where);
+        if (!mkdtemp(service->scratch))
+            break;
+        service->lock = lock_folder(service->scratch);
+        if (service->lock >= 0)
+            return true; /* else another one took it for one that was left */
+    }
+    fprintf(stderr, "%s: %s: %s\n", program, service->scratch, strerror(errno));
+    *service->scratch = 0;
+    return false;
+}
 
 /* The folder of the verbs, and one for files. */
 static bool find_folders(const char *program, struct lap_service *service)
 {
-    const char *temporary = getenv("TMPDIR");
     char *slash;
 
     if (!lap_tool_find_beside("lapilli-info", service->programs) || !(slash = strrchr(service->programs, '/'))) {
@@ -26,13 +85,7 @@ static bool find_folders(const char *program, struct lap_service *service)
         return false;
     }
     *slash = 0;
-    snprintf(service->scratch, sizeof service->scratch, "%s/lapilli-XXXXXX",
-             temporary && *temporary == '/' ? temporary : "/tmp");
-    if (mkdtemp(service->scratch))
-        return true;
-    fprintf(stderr, "%s: %s: %s\n", program, service->scratch, strerror(errno));
-    *service->scratch = 0;
-    return false;
+    return make_scratch(program, service);
 }
 
 int lap_service_open(const struct lap_verb *verb, char **files, const struct lap_playing *playing, size_t cache,
@@ -49,7 +102,7 @@ int lap_service_open(const struct lap_verb *verb, char **files, const struct lap
         count++;
     if (!count || count > MOST_FILES)
         return lap_usage(verb, count ? "64 FILEs at most" : "FILE is missing");
-    *out = (struct lap_service){.captures = NULL};
+    *out = (struct lap_service){.lock = -1};
     if (!find_folders(program, out))
         return LAP_TOOL_FAILED;
     status = lap_captures_new((const char *const *)(uintptr_t)files, count, out->programs, &out->captures);
@@ -81,4 +134,6 @@ void lap_service_close(struct lap_service *service)
     lap_captures_free(&service->captures);
     if (*service->scratch)
         (void)rmdir(service->scratch);
+    if (service->lock >= 0)
+        close(service->lock);
 }

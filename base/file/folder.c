@@ -2,6 +2,7 @@
 #include "base/file/folder.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,4 +36,18 @@ enum lap_status lap_folder_make(const char *path)
             status = make_one(part);
         }
     return status == LAP_OK ? make_one(path) : status;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *where)
+{
+    (void)info;
+    (void)type;
+    (void)where;
+    (void)remove(path);
+    return 0;
+}
+
+void lap_folder_remove(const char *path)
+{
+    (void)nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file/folder.h"
 #include "base/utf8.h"
 #include "tools/common/arena_text.h"
 #include "tools/common/tool.h"
@@ -359,12 +359,6 @@ int facts_gather(struct facts *facts, const struct facts_options *options, struc
     return code;
 }
 
-static int remove_it(const char *path, const struct stat *is, int kind, struct FTW *where)
-{
-    (void)remove(path);
-    return 0;
-}
-
 void facts_finish(struct facts *facts)
 {
     for (size_t i = 0; i < facts->count; i++) {
@@ -376,7 +370,7 @@ void facts_finish(struct facts *facts)
         free(facts->items[i].text);
     }
     if (facts->folder[0])
-        (void)nftw(facts->folder, remove_it, 8, FTW_DEPTH | FTW_PHYS);
+        lap_folder_remove(facts->folder);
     free(facts->items);
     lap_arena_finish(&facts->arena);
     if (facts->ended_by) {

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file/folder.h"
 #include "base/file/new_file.h"
 
 static enum lap_status no_folder(const char *path)
@@ -81,20 +81,11 @@ static void block_signals(struct whole_folder *folder)
     (void)sigprocmask(SIG_BLOCK, &set, &folder->signals);
 }
 
-static int remove_one(const char *path, const struct stat *info, int type, struct FTW *where)
-{
-    (void)info;
-    (void)type;
-    (void)where;
-    (void)remove(path);
-    return 0;
-}
-
 void whole_folder_drop(struct whole_folder *folder)
 {
     if (folder->fd >= 0)
         close(folder->fd);
-    (void)nftw(folder->made_as, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    lap_folder_remove(folder->made_as);
     (void)sigprocmask(SIG_SETMASK, &folder->signals, NULL);
 }
 
