@@ -17,7 +17,7 @@ struct lap_service {
     struct lap_codes *codes;
     struct lap_works *works;
     char programs[PATH_MAX], scratch[PATH_MAX]; /* of the verbs; for files */
-    int lock; /* of scratch, as long as we live */
+    int lock;                                   /* of scratch, as long as we live */
 };
 
 /* files: with a NULL behind them. cache: bytes; an answer has at most a quarter of it. playing: how replays are played.
