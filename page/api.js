@@ -15,6 +15,7 @@ export const TOKEN = "lapilli-token";
 const PLACE = "lapilli-place";
 const CACHE_BYTES = 96 << 20;
 const PICTURE_BYTES = 128 << 20;
+const PLAYS = /^\/(framebuffer|each|overdraw|pixel|debug|mesh|profile|screenshots|check)\b/;
 
 /** Lets `limit` of its tasks run at once, the others in their order. */
 class Gate {
@@ -84,6 +85,7 @@ class Lru {
 class Api {
   constructor() {
     this.capture = "";
+    this.gpu = ""; // that replays are asked for; "": none is named
     this.opened = new AbortController();
     this.token = "";
     this.cache = new Lru(CACHE_BYTES);
@@ -129,25 +131,35 @@ class Api {
     if (location.hash.length > 2) keep(localStorage, location.hash, PLACE);
   }
 
-  /** Chooses a capture. All that was asked about the one before is ended. */
-  open(capture) {
+  /** Chooses a capture, and the GPU that plays it. All that was asked about the one before is ended. */
+  open(capture, gpu = "") {
     this.opened.abort();
     this.opened = new AbortController();
     this.capture = capture;
+    this.gpu = gpu;
   }
 
   /** Ends with `signal`, and with the chosen capture. */
   until(signal) { return signal ? AbortSignal.any([signal, this.opened.signal]) : this.opened.signal; }
 
-  /** A path below the chosen capture, or another one, with its queries; those without a value are left out. */
+  /**
+   * A path below the chosen capture, or another one, with its queries; those without a value are left out. Replays have the chosen
+   *  GPU.
+   */
   path(below, queries = {}, capture = this.capture) {
     const text =
-        Object.entries(queries)
+        Object.entries(PLAYS.test(below) ? {...queries, gpu: this.gpu} : queries)
             .filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
             .map(([name, value]) => `${name}=${
                      encodeURIComponent(value === true ? "1" : value).replace(/%2C/g, ",").replace(/%3A/g, ":")}`)
             .join("&");
     return `/v1/captures/${capture}${below}${text ? "?" + text : ""}`;
+  }
+
+  /** An answer that is of no capture, and is asked for anew each time. */
+  async now(path) {
+    const response = await this.send(path, new AbortController().signal, "*/*");
+    return response.json();
   }
 
   json(path, options) { return this.ask(path, {...options, as: "json"}); }

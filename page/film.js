@@ -176,7 +176,7 @@ export class Film {
     const {signal} = this.stop, path = api.path("/screenshots", {frames: ranges(frames)});
     let had = 0;
     const have = (picture) => {
-      const frame = Number(/(\d+)\.png$/.exec(picture)?.[1]);
+      const frame = Number(/(\d+)\.png(\?|$)/.exec(picture)?.[1]);
       if (!frame || this.taken.has(frame)) return;
       had++;
       this.taken.set(frame, picture);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Links to objects, positions, shaders and views: where each leads from what is shown now.
 
-import {address, go, route} from "./route.js";
+import {address, go, kept, route} from "./route.js";
 
 const LINK = "a[data-object], a[data-at], a[data-shader], a[data-view]";
 
@@ -58,7 +58,7 @@ export function listenToLinks() {
       const link = event.target.closest?.(LINK);
       if (!link) return;
       const [change, options] = target(link);
-      const query = {...(options?.fresh ? {} : route.query), ...change.query};
+      const query = {...kept(options?.fresh), ...change.query};
       link.href = address({...route, ...change, query});
     });
 }

@@ -7,6 +7,7 @@ import {Debug} from "./debug.js";
 import {Edit} from "./edit.js";
 import {forget} from "./facts.js";
 import {Film} from "./film.js";
+import {askForGpus, lacksGpu, showGpu} from "./gpus.js";
 import {forgetViews, left, listenToLinks} from "./links.js";
 import {Capture} from "./lists.js";
 import {Mesh} from "./mesh.js";
@@ -108,6 +109,7 @@ async function begin() {
   select.hidden = captures.length < 2;
   byId("file").hidden = captures.length > 1;
   reset("");
+  askForGpus();
   parts = {...parts, captures};
   if (captures.some(({id}) => id === route.capture)) return changed(route.says);
   if (byFile(route)) return go({capture: byFile(route), query: {file: null}}, {replace: true});
@@ -132,7 +134,10 @@ async function show(now) {
     byId("captures").value = "";
     return gate("No such trace", "The server has other traces open than the one of this address.", "");
   }
-  if (api.capture !== now.capture) opening = open(found);
+  const {gpu = ""} = now.query, lacked = gpu && await lacksGpu(gpu);
+  if (now !== route) return;
+  if (lacked) return go({query: {gpu: null}}, {replace: true, sentence: [now.says, lacked].filter(Boolean).join(" ")});
+  if (api.capture !== now.capture || api.gpu !== gpu) opening = open(found, gpu);
   if (!(await opening) || now !== route) return;
   byId("gate").hidden = true;
   if (root.dataset.state === "failed") root.dataset.state = "loading";
@@ -151,7 +156,8 @@ async function show(now) {
   byId("said").hidden = !says;
   byId("said").textContent = says;
   if (view === "commands") left.at = subject;
-  left[view] = {subject, query};
+  left[view] = {subject, query: {...query}};
+  delete left[view].query.gpu; // that is the same in all views
   for (const name of Object.keys(TITLE)) byId(name).hidden = name !== view;
   byId("film").hidden = view !== "commands" || !parts.capture.frames.marked;
   for (const tab of byId("tabs").children) {
@@ -204,9 +210,10 @@ function leave(view) {
 }
 
 /** Takes away what the page shows of a trace and asks about it, before it comes to another one. */
-function reset(capture) {
+function reset(capture, gpu) {
   leave("");
-  api.open(capture);
+  api.open(capture, gpu);
+  showGpu();
   forget();
   forgetViews();
   const {captures, state, drawer, search} = parts ?? {};
@@ -223,8 +230,8 @@ function reset(capture) {
   byId("incomplete").hidden = byId("said").hidden = true;
 }
 
-async function open(found) {
-  reset(found.id);
+async function open(found, gpu) {
+  reset(found.id, gpu);
   byId("captures").value = found.id;
   byId("file").textContent = found.file;
   byId("file").title = byId("captures").title = found.path;

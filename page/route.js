@@ -30,13 +30,16 @@ export function address({capture, view, subject, query}) {
       text ? "?" + text : ""}`;
 }
 
+/** What of the present query a change keeps; a `fresh` one only what all views have. */
+export const kept = (fresh) => fresh ? {gpu: route.query.gpu} : route.query;
+
 /**
  * Goes where `change` differs from here. Its `query` is merged into the present one; null removes a member.
  *  Steps of a view that follow each other quickly are one entry of the history, and so is a `replace`. A `sentence` says what was
  *  wrong with the address, until one goes elsewhere.
  */
 export function go(change, {replace = false, fresh = false, sentence = ""} = {}) {
-  const next = {...route, ...change, query: fresh ? change.query ?? {} : {...route.query, ...change.query}};
+  const next = {...route, ...change, query: {...kept(fresh), ...change.query}};
   const hash = address(next);
   if (hash === address(route)) return;
   const now = performance.now(), here = next.capture === route.capture && next.view === route.view;

@@ -438,14 +438,15 @@ static enum MHD_Result answer_question(struct request *request, const struct lap
 static void put_template(const struct lap_route *route, const char *id, char *out, size_t bytes)
 {
     size_t length = (size_t)snprintf(out, bytes, "/v1/captures/%s/%s", id, route->pattern);
+    const struct lap_parameter *parameter;
     const char *between = "{?";
 
-    for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name; i++) {
+    for (size_t i = 0; (parameter = lap_route_parameter(route, i)); i++) {
         char braced[64];
-        snprintf(braced, sizeof braced, "{%s}", route->parameters[i].name);
+        snprintf(braced, sizeof braced, "{%s}", parameter->name);
         if (strstr(route->pattern, braced) || length >= bytes)
             continue;
-        length += (size_t)snprintf(out + length, bytes - length, "%s%s", between, route->parameters[i].name);
+        length += (size_t)snprintf(out + length, bytes - length, "%s%s", between, parameter->name);
         between = ",";
     }
     if (*between == ',' && length < bytes)
@@ -851,14 +852,15 @@ void lap_http_print_routes(void)
     printf("| path below `/v1/captures/ID/` | answer | as |\n| --- | --- | --- |\n");
     for (size_t i = 0; i < lap_route_count; i++) {
         const struct lap_route *route = &lap_routes[i];
+        const struct lap_parameter *parameter;
         const char *between = "?";
         printf("| `%s", route->pattern);
-        for (size_t j = 0; j < LAP_ROUTE_VALUES && route->parameters[j].name; j++) {
+        for (size_t j = 0; (parameter = lap_route_parameter(route, j)); j++) {
             char braced[64];
-            snprintf(braced, sizeof braced, "{%s}", route->parameters[j].name);
+            snprintf(braced, sizeof braced, "{%s}", parameter->name);
             if (strstr(route->pattern, braced))
                 continue;
-            printf("%s%s", between, route->parameters[j].name);
+            printf("%s%s", between, parameter->name);
             between = "&";
         }
         printf("` | %s | ", route->about);

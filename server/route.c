@@ -8,9 +8,8 @@
 #include "base/exit_code.h"
 #include "server/codes.h"
 
-#define DIGITS  "0123456789"
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-#define TEXT_MOST 256u
+#define DIGITS     "0123456789"
+#define LETTERS    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define VALUE_MOST 2048u
 #define HASH_LEAST 8u /* digits of a shader */
 #define HASH_MOST  16u
@@ -21,6 +20,20 @@ const struct lap_route *lap_route_named(const char *name)
         if (strcmp(lap_routes[i].name, name) == 0)
             return &lap_routes[i];
     return NULL;
+}
+
+const struct lap_parameter *lap_route_parameter(const struct lap_route *route, size_t at)
+{
+    static const struct lap_parameter gpu = {
+        .name = "gpu",
+        .form = LAP_FORM_GPU,
+        .option = "--gpu",
+        .about = "the GPU that plays: its number, a part of its name, or its UUID"};
+    const struct lap_parameter *own = route->parameters;
+
+    if (at < LAP_ROUTE_VALUES && own[at].name)
+        return &own[at];
+    return route->kind != LAP_ROUTE_READS && at < LAP_ROUTE_VALUES && (!at || own[at - 1].name) ? &gpu : NULL;
 }
 
 const char *lap_route_type_name(enum lap_route_type type)
@@ -57,7 +70,7 @@ static bool is_text(const char *value)
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)value[i] < 0x20 || value[i] == 0x7f)
             return false;
-    return length > 0 && length <= TEXT_MOST;
+    return length > 0 && length < LAP_ROUTE_TEXT_BYTES;
 }
 
 static bool is_object(const char *value)
@@ -125,6 +138,8 @@ static bool has_form(enum lap_form form, const char *value)
         return *value != '-' && *value != '.' && consists_of(value, LETTERS DIGITS "_.-");
     case LAP_FORM_TEXT:
         return is_text(value);
+    case LAP_FORM_GPU:
+        return *value != '-' && is_text(value);
     case LAP_FORM_TEXEL:
         return are_numbers(value, 2, 2);
     case LAP_FORM_LEVEL:
@@ -140,12 +155,12 @@ static bool has_form(enum lap_form form, const char *value)
 /* LAP_ROUTE_VALUES: it has none of this name, of `bytes`. */
 static size_t parameter_named(const struct lap_route *route, const char *name, size_t bytes)
 {
-    size_t i = 0;
+    const struct lap_parameter *parameter;
 
-    while (i < LAP_ROUTE_VALUES && route->parameters[i].name &&
-           (strlen(route->parameters[i].name) != bytes || memcmp(route->parameters[i].name, name, bytes) != 0))
-        i++;
-    return i < LAP_ROUTE_VALUES && route->parameters[i].name ? i : LAP_ROUTE_VALUES;
+    for (size_t i = 0; (parameter = lap_route_parameter(route, i)); i++)
+        if (strlen(parameter->name) == bytes && memcmp(parameter->name, name, bytes) == 0)
+            return i;
+    return LAP_ROUTE_VALUES;
 }
 
 /* ---- paths ---- */
@@ -181,7 +196,7 @@ static bool match(const char *pattern, char *path, bool any, struct lap_question
         return false;
     ending = *end;
     *end = 0;
-    fits = any ? *path && !strchr(path, '/') : has_form(question->route->parameters[at].form, path);
+    fits = any ? *path && !strchr(path, '/') : has_form(lap_route_parameter(question->route, at)->form, path);
     *end = ending;
     if (!fits || !match(rest, end, any, question))
         return false;
@@ -245,6 +260,7 @@ static enum lap_status check_form(const struct lap_parameter *parameter, const c
                                         [LAP_FORM_TEXEL] = "a texel, like 400,300",
                                         [LAP_FORM_LEVEL] = "an image, like VkImage:7, or VkImage:7,LEVEL,LAYER",
                                         [LAP_FORM_CODE] = "HASH=NAME: a shader, and a name from POST /v1/code",
+                                        [LAP_FORM_GPU] = "a GPU: a number, a part of a name, or a UUID",
                                         [LAP_FORM_FLAG] = "1"};
 
     if (has_form(parameter->form, value))
@@ -254,11 +270,12 @@ static enum lap_status check_form(const struct lap_parameter *parameter, const c
 
 static const char *names_of(const struct lap_route *route, char out[512])
 {
+    const struct lap_parameter *parameter;
     size_t length = 0;
 
     *out = 0;
-    for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name && length < 400; i++)
-        length += (size_t)snprintf(out + length, 512 - length, "%s'%s'", i ? ", " : "; there are ", route->parameters[i].name);
+    for (size_t i = 0; (parameter = lap_route_parameter(route, i)) && length < 400; i++)
+        length += (size_t)snprintf(out + length, 512 - length, "%s'%s'", i ? ", " : "; there are ", parameter->name);
     return out;
 }
 
@@ -271,15 +288,16 @@ enum lap_status lap_question_set(struct lap_question *question, const char *name
     if (at == LAP_ROUTE_VALUES)
         return lap_fail(LAP_ERROR_ARGUMENT, "there is no parameter '%.40s'%s", name, names_of(route, names));
     if (question->values[at])
-        return lap_fail(LAP_ERROR_ARGUMENT, "'%s' is there twice", route->parameters[at].name);
+        return lap_fail(LAP_ERROR_ARGUMENT, "'%s' is there twice", lap_route_parameter(route, at)->name);
     question->values[at] = value;
-    return check_form(&route->parameters[at], value);
+    return check_form(lap_route_parameter(route, at), value);
 }
 
 enum lap_status lap_question_check(const struct lap_question *question)
 {
-    for (size_t i = 0; i < LAP_ROUTE_VALUES && question->route->parameters[i].name; i++) {
-        const struct lap_parameter *parameter = &question->route->parameters[i];
+    const struct lap_parameter *parameter;
+
+    for (size_t i = 0; (parameter = lap_route_parameter(question->route, i)); i++) {
         if (parameter->needed && !question->values[i])
             return lap_fail(LAP_ERROR_ARGUMENT, "the parameter '%s' is missing: %s", parameter->name, parameter->about);
         if (question->values[i] && check_form(parameter, question->values[i]) != LAP_OK)
@@ -315,6 +333,7 @@ static void put_encoded(char *out, size_t *length, const char *value)
 enum lap_status lap_question_url(const struct lap_question *question, char out[LAP_ROUTE_URL_BYTES])
 {
     const struct lap_route *route = question->route;
+    const struct lap_parameter *parameter;
     const char *between = "?";
     size_t length = 0;
 
@@ -328,12 +347,12 @@ enum lap_status lap_question_url(const struct lap_question *question, char out[L
         put_encoded(out, &length, question->values[at]);
         c = end;
     }
-    for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name; i++) {
-        if (!question->values[i] || is_in_path(route, route->parameters[i].name))
+    for (size_t i = 0; (parameter = lap_route_parameter(route, i)); i++) {
+        if (!question->values[i] || is_in_path(route, parameter->name))
             continue;
         put(out, &length, *between);
         between = "&";
-        put_encoded(out, &length, route->parameters[i].name);
+        put_encoded(out, &length, parameter->name);
         put(out, &length, '=');
         put_encoded(out, &length, question->values[i]);
     }
@@ -345,9 +364,10 @@ enum lap_status lap_question_url(const struct lap_question *question, char out[L
 
 static void take_values(struct lap_question *to, const struct lap_question *from)
 {
-    for (size_t i = 0; i < LAP_ROUTE_VALUES && from->route->parameters[i].name; i++) {
-        const char *name = from->route->parameters[i].name;
-        size_t at = parameter_named(to->route, name, strlen(name));
+    const struct lap_parameter *parameter;
+
+    for (size_t i = 0; (parameter = lap_route_parameter(from->route, i)); i++) {
+        size_t at = parameter_named(to->route, parameter->name, strlen(parameter->name));
         if (at < LAP_ROUTE_VALUES && !to->values[at])
             to->values[at] = from->values[i];
     }
@@ -365,14 +385,16 @@ struct lap_question lap_question_maker(const struct lap_question *question)
 
 bool lap_question_of_file(const struct lap_question *question, char *name, struct lap_question *out)
 {
+    const struct lap_parameter *parameter;
+
     if (!question->route->files)
         return false;
     *out = (struct lap_question){.route = lap_route_named(question->route->files)};
     if (!match(out->route->file, name, false, out))
         return false;
     /* The position in a file's name is as the program wrote it, not as it was asked for. */
-    for (size_t i = 0; i < LAP_ROUTE_VALUES && out->route->parameters[i].name; i++)
-        if (strcmp(out->route->parameters[i].name, "at") == 0)
+    for (size_t i = 0; (parameter = lap_route_parameter(out->route, i)); i++)
+        if (strcmp(parameter->name, "at") == 0)
             out->values[i] = NULL;
     take_values(out, question);
     return true;
@@ -391,16 +413,15 @@ static const char *largest_at_end(const char *list)
     return *last ? last : NULL;
 }
 
-/* asked: as a replay that waits takes them. */
+/* All but the GPU. asked: as a replay that waits takes them. */
 static size_t add_options(const struct lap_question *question, bool asked, const char *out[LAP_QUESTION_WORDS],
                           size_t count)
 {
-    const struct lap_route *route = question->route;
+    const struct lap_parameter *parameter;
 
-    for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name; i++) {
-        const struct lap_parameter *parameter = &route->parameters[i];
+    for (size_t i = 0; (parameter = lap_route_parameter(question->route, i)); i++) {
         const char *option = asked && parameter->asked ? parameter->asked : parameter->option;
-        if (!question->values[i] || !option)
+        if (!question->values[i] || !option || parameter->form == LAP_FORM_GPU)
             continue;
         if (*option)
             out[count++] = option;
@@ -408,6 +429,16 @@ static size_t add_options(const struct lap_question *question, bool asked, const
             out[count++] = question->values[i];
     }
     return count;
+}
+
+struct lap_playing lap_question_playing(const struct lap_question *question, const struct lap_playing *playing)
+{
+    size_t at = parameter_named(question->route, "gpu", strlen("gpu"));
+    struct lap_playing own = *playing;
+
+    if (at < LAP_ROUTE_VALUES && question->values[at])
+        own.gpu = question->values[at];
+    return own;
 }
 
 static size_t add_playing(const struct lap_playing *playing, const char *out[LAP_QUESTION_WORDS], size_t count)
@@ -426,6 +457,7 @@ static size_t add_playing(const struct lap_playing *playing, const char *out[LAP
 void lap_question_words(const struct lap_question *question, const char *program, const char *file,
                         const struct lap_playing *playing, const char *out[LAP_QUESTION_WORDS])
 {
+    const struct lap_playing own = lap_question_playing(question, playing);
     const struct lap_route *route = question->route;
     bool later = false;
     size_t count = 0;
@@ -434,7 +466,7 @@ void lap_question_words(const struct lap_question *question, const char *program
     for (size_t i = 1; i < sizeof route->words / sizeof *route->words && route->words[i]; i++)
         out[count++] = route->words[i];
     if (route->kind != LAP_ROUTE_READS)
-        count = add_playing(playing, out, count);
+        count = add_playing(&own, out, count);
     if (lap_route_has_progress(route)) {
         out[count++] = "--progress";
         out[count++] = "3"; /* LAP_ROUTE_PROGRESS */
@@ -462,8 +494,10 @@ void lap_question_words(const struct lap_question *question, const char *program
 
 const char *lap_question_code(const struct lap_question *question)
 {
-    for (size_t i = 0; i < LAP_ROUTE_VALUES && question->route->parameters[i].name; i++)
-        if (question->values[i] && question->route->parameters[i].form == LAP_FORM_CODE)
+    const struct lap_parameter *parameter;
+
+    for (size_t i = 0; (parameter = lap_route_parameter(question->route, i)); i++)
+        if (question->values[i] && parameter->form == LAP_FORM_CODE)
             return strchr(question->values[i], '=') + 1;
     return NULL;
 }
@@ -473,11 +507,12 @@ const char *lap_question_code(const struct lap_question *question)
 bool lap_question_frame(const struct lap_question *question, char out[LAP_QUESTION_FRAME_BYTES])
 {
     const struct lap_route *route = question->route;
+    const struct lap_parameter *parameter;
     const char *at = question->values[0];
     size_t length = at ? strspn(at, "0123456789") : 0;
 
-    for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name; i++)
-        if (question->values[i] && route->parameters[i].whole)
+    for (size_t i = 0; (parameter = lap_route_parameter(route, i)); i++)
+        if (question->values[i] && parameter->whole)
             return false;
     if (!route->request[0] || !length || length >= LAP_QUESTION_FRAME_BYTES)
         return false;

@@ -12,8 +12,9 @@
 
 #include "base/status.h"
 
-#define LAP_ROUTE_VALUES    16u  /* the most parameters of a route */
-#define LAP_ROUTE_URL_BYTES 4096u /* of a canonical path with its query, with a zero */
+#define LAP_ROUTE_VALUES     16u   /* the most parameters of a route */
+#define LAP_ROUTE_URL_BYTES  4096u /* of a canonical path with its query, with a zero */
+#define LAP_ROUTE_TEXT_BYTES 257u  /* of a text or a GPU, with a zero */
 
 /* What a value looks like. Each form is safe as a word of a command line and as a part of a path. */
 enum lap_form {
@@ -29,6 +30,7 @@ enum lap_form {
     LAP_FORM_TEXEL,   /* 400,300 */
     LAP_FORM_LEVEL,   /* VkImage:7, or with ,LEVEL or ,LEVEL,LAYER */
     LAP_FORM_CODE,    /* HASH=NAME: of a shader, and of code that a client sent (codes.h) */
+    LAP_FORM_GPU,     /* a text, not '-' in front */
     LAP_FORM_FLAG     /* 1 */
 };
 
@@ -72,7 +74,7 @@ struct lap_route {
      * [0] NULL: it can't. */
     const char *request[3];
     bool has_progress; /* it plays without files and requests, and reports its progress, too */
-    struct lap_parameter parameters[LAP_ROUTE_VALUES];
+    struct lap_parameter parameters[LAP_ROUTE_VALUES]; /* its own: see lap_route_parameter */
 };
 
 extern const struct lap_route lap_routes[];
@@ -86,6 +88,9 @@ struct lap_question {
 };
 
 const struct lap_route *lap_route_named(const char *name);
+
+/* Its own parameters, and behind them, where it plays, the GPU. NULL: there are not so many. */
+const struct lap_parameter *lap_route_parameter(const struct lap_route *route, size_t at);
 
 /* In place: %XX becomes its byte. False: it is no valid encoding, or has a control character. */
 bool lap_route_decode(char *text);
@@ -120,6 +125,9 @@ bool lap_route_answers(const struct lap_route *route, int code);
 struct lap_playing {
     const char *gpu, *wait_limit; /* as lapilli-replay takes them, or NULL */
 };
+
+/* The same with the GPU of the question, if it has one. */
+struct lap_playing lap_question_playing(const struct lap_question *question, const struct lap_playing *playing);
 
 #define LAP_QUESTION_WORDS 50u
 /* The command line of its program, and NULL. out points into *question, the table and the arguments. program: in

@@ -18,6 +18,7 @@ struct place {
     char id[LAP_CAPTURE_ID_BYTES];
     const char *path;
     char frame[LAP_QUESTION_FRAME_BYTES];
+    char gpu[LAP_ROUTE_TEXT_BYTES]; /* "": it is not chosen */
 };
 
 struct waiter {
@@ -51,15 +52,16 @@ static int64_t now_ms(void)
 
 static bool is_same(const struct place *a, const struct place *b)
 {
-    return strcmp(a->id, b->id) == 0 && strcmp(a->frame, b->frame) == 0;
+    return strcmp(a->id, b->id) == 0 && strcmp(a->frame, b->frame) == 0 && strcmp(a->gpu, b->gpu) == 0;
 }
 
-static struct place place_of(const struct lap_capture *capture, const char *frame)
+static struct place place_of(const struct lap_capture *capture, const char *frame, const char *gpu)
 {
     struct place place = {.path = capture->path};
 
     memcpy(place.id, capture->id, sizeof place.id);
     snprintf(place.frame, sizeof place.frame, "%s", frame);
+    snprintf(place.gpu, sizeof place.gpu, "%s", gpu ? gpu : "");
     return place;
 }
 
@@ -107,6 +109,7 @@ static void begin_one(struct lap_waiting *w)
     struct waiter one = {.place = w->place, .plays = true};
 
     w->job.file = w->place.path;
+    w->job.playing.gpu = *w->place.gpu ? w->place.gpu : NULL;
     one.worker = lap_worker_wait(&w->job, w->place.frame);
     if (one.worker)
         w->at[w->count++] = one;
@@ -238,19 +241,20 @@ void lap_waiting_busy(struct lap_waiting *w, bool begins)
         wake(w);
 }
 
-void lap_waiting_want(struct lap_waiting *w, const struct lap_capture *capture, const char *frame)
+void lap_waiting_want(struct lap_waiting *w, const struct lap_capture *capture, const char *frame, const char *gpu)
 {
     if (!w)
         return;
     pthread_mutex_lock(&w->mutex);
-    w->place = place_of(capture, frame);
+    w->place = place_of(capture, frame, gpu);
     w->wanted = true;
     w->wanted_ms = now_ms();
     pthread_mutex_unlock(&w->mutex);
     wake(w);
 }
 
-struct lap_worker *lap_waiting_take(struct lap_waiting *w, const struct lap_capture *capture, const char *frame)
+struct lap_worker *lap_waiting_take(struct lap_waiting *w, const struct lap_capture *capture, const char *frame,
+                                    const char *gpu)
 {
     struct lap_worker *worker = NULL;
     struct place place;
@@ -258,7 +262,7 @@ struct lap_worker *lap_waiting_take(struct lap_waiting *w, const struct lap_capt
 
     if (!w)
         return NULL;
-    place = place_of(capture, frame);
+    place = place_of(capture, frame, gpu);
     pthread_mutex_lock(&w->mutex);
     best = w->count;
     for (unsigned i = 0; i < w->count; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waiting: replays that have played what is in front of a frame, and wait for a question about it. They are for the frame of the last
- * picture: whoever looks at one draw looks at the next one soon. One is made at a time, and only while nobody waits for an
- * answer: meanwhile it stands still. What is not used for minutes ends. Any thread.
+ * waiting: replays that have played what is in front of a frame, and wait for a question about it. They are for the
+ * frame of the last picture, on its GPU: whoever looks at one draw looks at the next one soon. One is made at a time,
+ * and only while nobody waits for an answer: meanwhile it stands still. What is not used for minutes ends. Any thread.
  */
 #ifndef LAP_SERVER_WAITING_H
 #define LAP_SERVER_WAITING_H
@@ -21,10 +21,12 @@ void lap_waiting_free(struct lap_waiting **waiting); /* or NULL, like all others
 
 /* An answer is being made from now on; or is not any more. */
 void lap_waiting_busy(struct lap_waiting *waiting, bool begins);
-/* From now on some are for this frame, and none for others. */
-void lap_waiting_want(struct lap_waiting *waiting, const struct lap_capture *capture, const char *frame);
-/* One for this frame, for lap_worker_ask. NULL: there is none. */
-struct lap_worker *lap_waiting_take(struct lap_waiting *waiting, const struct lap_capture *capture, const char *frame);
+/* From now on some are for this frame on this GPU, and none for others. gpu: of struct lap_playing. */
+void lap_waiting_want(struct lap_waiting *waiting, const struct lap_capture *capture, const char *frame,
+                      const char *gpu);
+/* One for it, for lap_worker_ask. NULL: there is none. */
+struct lap_worker *lap_waiting_take(struct lap_waiting *waiting, const struct lap_capture *capture, const char *frame,
+                                    const char *gpu);
 /* Ends all, until some are wanted again. False: there were none. */
 bool lap_waiting_clear(struct lap_waiting *waiting);
 

@@ -223,9 +223,10 @@ static bool has_changed(struct lap_work *work)
 static struct lap_answer *run_job(struct lap_work *work, const struct lap_worker_job *job)
 {
     struct lap_waiting *waiting = work->works->waiting;
+    const char *gpu = lap_question_playing(&work->question, &job->playing).gpu;
     char frame[LAP_QUESTION_FRAME_BYTES];
     bool may_wait = work->has_capture && lap_question_frame(&work->question, frame);
-    struct lap_worker *worker = may_wait ? lap_waiting_take(waiting, &work->capture, frame) : NULL;
+    struct lap_worker *worker = may_wait ? lap_waiting_take(waiting, &work->capture, frame, gpu) : NULL;
     struct lap_answer *answer = worker ? lap_worker_ask(&worker, job) : NULL;
 
     if (!answer)
@@ -237,7 +238,7 @@ static struct lap_answer *run_job(struct lap_work *work, const struct lap_worker
         answer = lap_worker_run(job);
     }
     if (may_wait && answer && answer->status == 200)
-        lap_waiting_want(waiting, &work->capture, frame);
+        lap_waiting_want(waiting, &work->capture, frame, gpu);
     return answer;
 }
 

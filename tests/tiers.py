@@ -52,6 +52,7 @@ FULL = {
     "report/(counts|layouts)-are-those": "a second each; others have findings of the same rules",
     "page/of-a-farm-": "a browser for a page without script",
     "waiting/swiftshader/(?!modern$)": "the same programs on one more driver",
+    "server/a-question-names-its-gpu$|page/a-gpu-is-chosen": "seconds each, on two drivers",
     "server/a-head-has-its-time$": "waits ten seconds for a limit",
     "server/(answers/(?!triangle$)|waiting/(?!modern$)|ends-by-SIG(INT|KILL)$)": "every question about one more program; other signals",
     "contract/(nothing-recorded|without-a-free-name|missing-hardening)": "valgrind; thousands of files; a build of its own",

@@ -95,8 +95,10 @@ struct call {
 /* NULL: it has no such parameter. */
 static const char **value_named(struct lap_question *question, const char *name)
 {
-    for (size_t i = 0; i < LAP_ROUTE_VALUES && question->route->parameters[i].name; i++)
-        if (strcmp(question->route->parameters[i].name, name) == 0)
+    const struct lap_parameter *parameter;
+
+    for (size_t i = 0; (parameter = lap_route_parameter(question->route, i)); i++)
+        if (strcmp(parameter->name, name) == 0)
             return &question->values[i];
     return NULL;
 }
@@ -169,6 +171,7 @@ static void add_said(cJSON *result, const struct lap_route *route, const char *s
                                             {"; --raw writes its bytes", ""},
                                             {"; -o writes it", ""}};
     char text[2 * LAP_ANSWER_SENTENCE];
+    const struct lap_parameter *parameter;
     size_t length = 0;
 
     while (*sentence && length < sizeof text - 80) {
@@ -177,8 +180,8 @@ static void add_said(cJSON *result, const struct lap_route *route, const char *s
         for (size_t i = 0; i < sizeof others / sizeof *others && !bytes; i++)
             if (strncmp(sentence, others[i][0], strlen(others[i][0])) == 0)
                 instead = others[i][1], bytes = strlen(others[i][0]);
-        for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name && !bytes; i++) {
-            const char *name = route->parameters[i].name;
+        for (size_t i = 0; (parameter = lap_route_parameter(route, i)) && !bytes; i++) {
+            const char *name = parameter->name;
             if (strncmp(sentence, "--", 2) == 0 && strncmp(sentence + 2, name, strlen(name)) == 0)
                 instead = name, bytes = 2 + strlen(name);
         }

@@ -112,12 +112,12 @@ static void add_number(cJSON *properties, const char *name, const char *about)
 static cJSON *schema_of(const struct lap_route *route)
 {
     cJSON *schema = cJSON_CreateObject(), *properties, *required;
+    const struct lap_parameter *parameter;
 
     (void)cJSON_AddStringToObject(schema, "type", "object");
     properties = cJSON_AddObjectToObject(schema, "properties");
     required = cJSON_AddArrayToObject(schema, "required");
-    for (size_t i = 0; i < LAP_ROUTE_VALUES && route->parameters[i].name; i++) {
-        const struct lap_parameter *parameter = &route->parameters[i];
+    for (size_t i = 0; (parameter = lap_route_parameter(route, i)); i++) {
         if (parameter->form == LAP_FORM_CODE) /* an assistant sends none */
             continue;
         cJSON *property = cJSON_AddObjectToObject(properties, parameter->name);

@@ -373,7 +373,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, after, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, debug, descriptor_buffers, dist, dmabuf, draws, each, experiments, export, farm, find, finish, gfxr, golden, imports, in_flight, incoherent, installed, instrument,
+    from e2e import (address, after, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, debug, descriptor_buffers, dist, dmabuf, draws, each, experiments, export, farm, find, finish, gfxr, golden, gpus, imports, in_flight, incoherent, installed, instrument,
                      keys, loader, matrix, mcp, memory, mesh, needs, order, outcomes, page, page_access, page_state, page_tasks, page_tree, page_views, parts, parts_in_flight, pictures, pixel, planner, present, process, profile, program, queues, rates, rays, report, reports, runs, sandbox, server, shaders, stamps, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, waiting, words)
     # The longest come first, so that no processor waits for them in the end.
@@ -408,6 +408,8 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"page/{name}", run) for name, run in page_tasks.CASES.items()]
     result += [Case(f"page/{name}", run) for name, run in page_views.CASES.items()]
     result += [Case(f"page/{name}", run) for name, run in page_tree.CASES.items()]
+    result += [Case(f"server/{name}", run) for name, run in gpus.SERVER.items()]
+    result += [Case(f"page/{name}", run) for name, run in gpus.PAGE.items()]
     result += [Case(f"after/{name}", run) for name, run in after.cases(context).items()]
     result += [Case(f"pixel/{name}", run) for name, run in pixel.cases(context).items()]
     result += [Case(f"debug/{name}", run) for name, run in debug.cases(context).items()]
