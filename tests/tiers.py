@@ -50,6 +50,7 @@ FULL = {
     "page/twelve-tasks-are-done": "a minute of a browser, and a program of OpenGL that the gate does not install",
     "page/(draws-and-passes-are|the-first-view|uploads-are)": "seconds each for a browser; page/shows/modern has a tree",
     "report/(counts|layouts)-are-those": "a second each; others have findings of the same rules",
+    "page/firefox-": "another browser, which takes seconds to start",
     "page/of-a-farm-": "a browser for a page without script",
     "waiting/swiftshader/(?!modern$)": "the same programs on one more driver",
     "server/a-question-names-its-gpu$|page/a-gpu-is-chosen": "seconds each, on two drivers",

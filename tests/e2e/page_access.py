@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The page for people who see little, or use no mouse: names, roles, contrast, the order of the focus, targets of a finger."""
+"""The page for people who see little, use no mouse, or another browser: names, roles, contrast, the order of the focus, targets of a finger."""
 
 from __future__ import annotations
 
+import base64
 from itertools import groupby
 from pathlib import Path
 
 from e2e.browser import Browser
 from e2e.cases import Cases, Context, check
-from e2e.page import READY, lines
+from e2e.firefox import Firefox
+from e2e.page import DIFFERENT, READY, ROWS, lines
 from e2e.server import Server, record
 
 CASES = Cases()
@@ -138,4 +140,30 @@ def two_fingers_zoom(context: Context) -> None:
         browser.wait_until(f"Math.abs({box}[1] - {2 * wide}) < 1")
         check(abs(browser.evaluate(box)[0] - (left - wide / 2)) < 1, f"{browser.evaluate(box)}, not around {left + wide / 2}")
         check("pin" not in browser.evaluate("location.hash"), browser.evaluate("location.hash"))
+        browser.check_quiet(server.origin)
+
+
+@case
+def firefox_shows_it_too(context: Context) -> None:
+    """The rows are the draws of the frame, the canvas has the picture of the verb, a finger pins a texel, and all views come without an error."""
+    record(context, [context.app("triangle"), "--offscreen"])
+    draws = [draw["position"] for draw in lines(context, "draws", "--json", "--at", "3", "FILE")]
+    [line, *_] = lines(context, "image", "--json", "--quiet", "-o", "pictures", "--after", draws[0], "FILE")
+    picture = base64.b64encode((context.folder / "pictures" / f"{draws[0]}-{line['name']}.png").read_bytes()).decode()
+    with Server(context, "out.lapilli") as server, Firefox(context) as browser:
+        browser.open(f"{server.url}#/{server.captures()[0].split('/')[-1]}/commands/{draws[0]}")
+        browser.wait_until(f"{READY} && (document.querySelector('#picture')?.dataset.loaded ?? '').includes('framebuffer')")
+        check(browser.evaluate(DIFFERENT % picture) == 0, "the canvas has another picture")
+        shown = [position for position, _ in browser.evaluate(ROWS)]
+        check([position for position in shown if position in draws] == draws, f"{shown} instead of {draws}")
+        browser.tap("#picture-canvas")
+        browser.wait_until(f"{READY} && !!document.querySelector('#history-list [data-texel]')")
+        pin = browser.evaluate("new URLSearchParams(location.hash.split('?')[1]).get('pin')")
+        check([abs(int(at) - size / 2) <= 1 for at, size in zip(pin.split(","), (line["width"], line["height"]))] == [True, True], f"{pin} is not the middle")
+        for query, there in (("target=mesh", "#mesh[data-loaded] .mesh-row"), ("values=fragment&pin=160,120", "#debug-pane[data-loaded]"), ("show=time", "#times-measure")):
+            browser.evaluate(f"location.hash = location.hash.split('?')[0] + '?{query}'")
+            browser.wait_until(f"{READY} && !!document.querySelector('{there}')")
+        for tab, there in (("objects", "#object-list [data-listed]"), ("shaders", "#shader-list [data-listed]"), ("report", "#report-view > *")):
+            browser.tap(f"#tabs [data-view={tab}]", "mouse")
+            browser.wait_until(f"{READY} && !!document.querySelector('{there}')")
         browser.check_quiet(server.origin)
