@@ -16,8 +16,8 @@ packages() {
         python3-pil" ;;
     # A second Vulkan driver, SwiftShader, lies in Chromium's package. Another recorder's layer goes above and below ours, and what it
     # records is imported.
-    # Shells and man read what is made of --help, desktops what tells them of traces.
-    drivers) echo "chromium gfxreconstruct zsh fish man-db libglib2.0-bin desktop-file-utils shared-mime-info" ;;
+    # The page is shown in Firefox, too. Shells and man read what is made of --help, desktops what tells them of traces.
+    drivers) echo "chromium firefox-esr gfxreconstruct zsh fish man-db libglib2.0-bin desktop-file-utils shared-mime-info" ;;
     demo) echo "xvfb xauth mesa-vulkan-drivers vulkan-tools" ;;
     lint) echo "clang-format git" ;;
     analyze) echo "cppcheck gcc clang-tidy" ;;
