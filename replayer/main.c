@@ -277,8 +277,11 @@ static int play_again(struct replay *r, const struct replay_options *options, co
 
 static enum lap_status make_validation(struct replay_options *options)
 {
-    const struct replay_validation_options wanted = {
-        .gpu = options->validate_gpu, .synchronization = options->validate_sync, .json = options->json ? stdout : NULL};
+    const struct replay_validation_options wanted = {.gpu = options->validate_gpu,
+                                                     .synchronization = options->validate_sync,
+                                                     .json = options->json ? stdout : NULL,
+                                                     .shown = options->messages ? options->messages
+                                                                                : REPLAY_VALIDATION_SHOWN};
 
     if (!options->validate)
         return LAP_OK;

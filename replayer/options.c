@@ -70,6 +70,8 @@ static enum lap_status parse_validation(const struct row *row, const char *text,
 
 static enum lap_status check_validation(const struct replay_options *options, enum replay_action action)
 {
+    if (options->messages && !options->validate)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--messages is for --validate");
     if (options->validate && action == REPLAY_ACTION_CHECK)
         return lap_fail(LAP_ERROR_ARGUMENT,
                         "--validate is for a replay: --check plays nothing that could be validated");
@@ -555,6 +557,8 @@ static const struct row rows[] = {
      "play under the Khronos validation layer, and place its messages at the commands of the trace; gpu: also check "
      "shaders while they run; sync: also find hazards",
      .take = parse_validation},
+    {"--messages", "N", "with --validate: print so many of each VUID (default: 10); all are counted",
+     .take = store_frame, MEMBER(messages)},
     {"--validate-shaders", NULL, "check the code of shaders before the driver gets it, and end where it is invalid",
      .take = store_flag, MEMBER(validate_shaders)},
     {"--strict", NULL, "end at an invalid call (a null handle, a destroyed object); default: leave it out",

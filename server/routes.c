@@ -164,6 +164,18 @@ const struct lap_route lap_routes[] = {
             "makes. frames=1-10 for some.",
      .words = {"report", "--json"},
      .parameters = {ROWS(frames, "only these, like 3 or 3-5")}},
+    {.name = "validation",
+     .pattern = "validation",
+     .about = "the report with the messages of the Khronos validation layer, by a replay",
+     .use = "Whether the program breaks rules of Vulkan, and where: the findings of the rule 'message' have a 'position', "
+            "like 3.1.1.42 or #17, 'severity', 'vuid', 'text' and 'objects'. 'vuids' counts all messages; there are "
+            "findings of the first ten of each, or of as many as 'messages' says. Without 'vuids' there is no message.",
+     .kind = LAP_ROUTE_PLAYS,
+     .words = {"report", "--validate", "--json"},
+     .has_progress = true,
+     .parameters = {ROWS(frames, "only messages and other findings in these, like 50-59; all without it"),
+                    {.name = "messages", .form = LAP_FORM_NUMBER, .option = "--messages",
+                     .about = "so many of each VUID, like 1000; 10 without it"}}},
     {.name = "difference",
      .pattern = "diff/{from}/{to}",
      .about = "what was made, ended and changed between two positions",

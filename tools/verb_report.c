@@ -39,9 +39,11 @@ static const char help[] =
     "                     like http://localhost:8080/#/ID\n"
     "  --profile FILE.json  add times from a file of lapilli profile -o\n"
     "  --validate         add messages of the Khronos validation layer; this plays the trace\n"
+    "  --messages N       with --validate: so many messages of each VUID; 10 without it. All are counted\n"
     "  --gpu GPU          with --validate: as for lapilli replay\n"
     "  --sandbox HOW      with --validate: as for lapilli replay\n"
     "  --wait-limit SECONDS  with --validate: as for lapilli replay\n"
+    "  --progress FD      with --validate: as for lapilli replay\n"
     "  --help             this text\n"
     "\n"
     "Exit status: 0; 1 out of memory or output failed, also of the replay; 2 wrong usage; 3 no readable trace; 4 the "
@@ -49,7 +51,7 @@ static const char help[] =
     "is incomplete; 5 this machine can't play it, or lacks the validation layer.\n";
 
 struct options {
-    const char *path, *html, *server, *profile, *gpu, *sandbox, *wait_limit;
+    const char *path, *html, *server, *profile, *gpu, *sandbox, *wait_limit, *messages, *progress;
     uint64_t frames[2];
     bool json, all, validate;
 };
@@ -77,8 +79,9 @@ static int check(const struct options *options)
         return lap_usage(&verb, "--server wants the address of a trace's page, like http://localhost:8080/#/ID");
     if (options->server && strncmp(options->server, "http://", 7) != 0 && strncmp(options->server, "https://", 8) != 0)
         return lap_usage(&verb, "--server wants http:// or https://");
-    if ((options->gpu || options->sandbox || options->wait_limit) && !options->validate)
-        return lap_usage(&verb, "--gpu, --sandbox and --wait-limit need --validate");
+    if ((options->gpu || options->sandbox || options->wait_limit || options->messages || options->progress) &&
+        !options->validate)
+        return lap_usage(&verb, "--messages, --gpu, --sandbox, --wait-limit and --progress need --validate");
     return -1;
 }
 
@@ -91,9 +94,11 @@ static int parse(int argc, char **argv, struct options *options)
                                         LAP_VALUE("server", &options->server, lap_take_some_text),
                                         LAP_TEXT("profile", &options->profile),
                                         LAP_FLAG("validate", &options->validate),
+                                        LAP_TEXT("messages", &options->messages),
                                         LAP_TEXT("gpu", &options->gpu),
                                         LAP_CHOICE("sandbox", &options->sandbox, "on", "off", "auto"),
                                         LAP_TEXT("wait-limit", &options->wait_limit),
+                                        LAP_TEXT("progress", &options->progress),
                                         LAP_FILE(&options->path)};
     int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
@@ -141,9 +146,10 @@ static int read_profile(struct job *job)
 /* In the child. */
 static void become_replay(const struct options *options, const char *path, int output, pid_t parent)
 {
-    const char *words[16] = {"lapilli-replay", "--validate", "--json", "--quiet", "--present", "headless"};
-    const char *const optional[] = {"--gpu",          options->gpu, "--wait-limit", options->wait_limit, "--sandbox",
-                                    options->sandbox, NULL};
+    const char *words[20] = {"lapilli-replay", "--validate", "--json", "--quiet", "--present", "headless"};
+    const char *const optional[] = {
+        "--gpu",      options->gpu,      "--wait-limit", options->wait_limit, "--sandbox", options->sandbox,
+        "--messages", options->messages, "--progress",   options->progress,   NULL};
     unsigned count = 6;
     int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
 

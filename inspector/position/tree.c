@@ -18,7 +18,7 @@ struct entry {
     size_t owner;    /* whose position is followed by the number; of a frame: none */
     uint64_t number; /* the last one of the position */
     const char *text;
-    uint64_t object, submits, buffers;
+    uint64_t object, submits, buffers, end;
     struct position_counts counts;
     const struct position_label_list *labels;
 };
@@ -165,11 +165,15 @@ static unsigned depth_in(const struct buffer_walk *b)
     return b->depth + 1 + (unsigned)b->count;
 }
 
-static void count_in_scopes(struct buffer_walk *b, const struct position_counts *counts)
+static void count_in_scopes(struct buffer_walk *b, uint32_t number, const struct position_counts *counts)
 {
-    for (size_t i = 0; i < b->count; i++)
-        if (b->open[i].entry != SIZE_MAX)
-            position_add(&b->w->entries[b->open[i].entry].counts, counts);
+    for (size_t i = 0; i < b->count; i++) {
+        struct entry *entry = b->open[i].entry == SIZE_MAX ? NULL : &b->w->entries[b->open[i].entry];
+        if (!entry)
+            continue;
+        position_add(&entry->counts, counts);
+        entry->end = number;
+    }
 }
 
 /* text: of a pass the name of its command, of a label what the program gave it. */
@@ -230,7 +234,7 @@ static enum lap_status add_execution(struct buffer_walk *b, uint32_t number,
         status = count_recording(w, position_held_of(&w->held, gen_u64_VkCommandBuffer(buffers[i])), &inner);
         position_add(&counts, &inner);
     }
-    count_in_scopes(b, &counts);
+    count_in_scopes(b, number, &counts);
     if (entry == SIZE_MAX || status != LAP_OK)
         return status;
     w->entries[entry].counts = counts;
@@ -257,7 +261,7 @@ static enum lap_status add_command(struct buffer_walk *b, uint32_t number, uint3
     if (command == GEN_vkCmdExecuteCommands)
         return add_execution(b, number, args);
     position_count(&leaf.counts, work);
-    count_in_scopes(b, &leaf.counts);
+    count_in_scopes(b, number, &leaf.counts);
     switch (lap_pass_step_of(command)) {
     case LAP_PASS_BEGIN:
     case LAP_PASS_BEGIN_RENDERING: {
@@ -335,6 +339,7 @@ static enum lap_status visit_entry(struct walk *w, size_t index)
                              .object = entry->object,
                              .submits = entry->submits,
                              .buffers = entry->buffers,
+                             .end = entry->end,
                              .counts = entry->counts,
                              .labels = entry->labels};
     uint64_t numbers[POSITION_MOST_NUMBERS];

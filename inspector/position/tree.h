@@ -29,6 +29,7 @@ struct tree_node { /* valid during the visit */
     const char *text;              /* of a label; the name of a command; else NULL */
     uint64_t object;               /* number of the queue, the command buffer or the render pass; 0: none */
     uint64_t submits, buffers;     /* in it, where these are its children */
+    uint64_t end;                  /* of a pass or a label: the number of its last command; 0: it has none */
     struct position_counts counts; /* of all that is in it */
     /* That are open at its beginning: of a submit those of its queue, of a primary command buffer those that earlier
      * ones left open. NULL: none, or it is another node. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "inspector/report/inside.h"
 
 #define PASSES     4u /* over the trace */
@@ -85,22 +86,53 @@ static const char *copy(struct report_inside *r, const char *text)
     return to ? memcpy(to, text, bytes) : NULL;
 }
 
+static const struct report_object *copy_objects(struct report_inside *r, const struct report_object *objects,
+                                                size_t count)
+{
+    struct report_object *to = count ? lap_arena_alloc(&r->arena, count * sizeof *to, 8) : NULL;
+
+    for (size_t i = 0; to && i < count; i++) {
+        to[i] = objects[i];
+        to[i].name = copy(r, objects[i].name);
+        if (!to[i].name && objects[i].name)
+            return NULL;
+    }
+    return to;
+}
+
 bool report_add(struct report *report, enum report_rule_number number, const struct report_finding *finding)
 {
+    const size_t most = number == REPORT_MESSAGE ? REPORT_MOST_MESSAGES : REPORT_MOST_FINDINGS;
     struct report_rule *rule = &report->rules[number];
     struct report_finding *to;
 
     rule->count++;
     rule->bytes += finding->bytes;
-    if (rule->kept == REPORT_MOST_FINDINGS)
+    if (rule->kept == most)
         return true;
+    if (!lap_array_grow(&rule->findings, sizeof *rule->findings, &rule->capacity, rule->kept + 1))
+        return false;
     to = &rule->findings[rule->kept++];
     *to = *finding;
     to->gpu_ms = -1;
     to->name = copy(report->inside, finding->name);
     to->text = copy(report->inside, finding->text);
     to->vuid = copy(report->inside, finding->vuid);
-    return (to->name || !finding->name) && (to->text || !finding->text) && (to->vuid || !finding->vuid);
+    to->objects = copy_objects(report->inside, finding->objects, finding->object_count);
+    return (to->name || !finding->name) && (to->text || !finding->text) && (to->vuid || !finding->vuid) &&
+           (to->objects || !finding->object_count);
+}
+
+bool report_add_vuid(struct report *report, const struct report_vuid *vuid)
+{
+    struct report_vuid *to;
+
+    if (!lap_array_grow(&report->vuids, sizeof *to, &report->vuid_capacity, report->vuid_count + 1))
+        return false;
+    to = &report->vuids[report->vuid_count++];
+    *to = *vuid;
+    to->vuid = copy(report->inside, vuid->vuid);
+    return to->vuid != NULL;
 }
 
 void report_count(struct report_inside *r, enum report_rule_number rule)
@@ -349,6 +381,9 @@ void report_free(struct report **report)
     free((*report)->inside->targets.items);
     free((*report)->inside);
     free((*report)->frames);
+    free((*report)->vuids);
+    for (unsigned i = 0; i < REPORT_RULES; i++)
+        free((*report)->rules[i].findings);
     free(*report);
     *report = NULL;
 }

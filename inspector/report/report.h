@@ -17,7 +17,8 @@
 #include "inspector/position/position.h"
 #include "trace/read/reader.h"
 
-#define REPORT_MOST_FINDINGS 100u /* of a rule that are kept */
+#define REPORT_MOST_FINDINGS 100u   /* of a rule that are kept */
+#define REPORT_MOST_MESSAGES 10000u /* of the validation layer */
 
 enum report_kind { REPORT_WRONG, REPORT_VALIDATION, REPORT_WASTE, REPORT_LEFT, REPORT_HIDDEN, REPORT_KINDS };
 extern const char *const report_kind_names[REPORT_KINDS];
@@ -56,6 +57,12 @@ struct report_words {
 };
 extern const struct report_words report_words[REPORT_RULES];
 
+struct report_object {
+    uint32_t type; /* enum gen_handle_type */
+    uint64_t index;
+    const char *name; /* NULL: none is known */
+};
+
 struct report_finding {
     struct position position; /* count 0: none */
     uint64_t frame;           /* from 1; 0: none */
@@ -64,7 +71,11 @@ struct report_finding {
     uint64_t index;
     const char *name; /* of the object; NULL: none is known */
     uint64_t bytes;   /* 0: none */
-    const char *vuid; /* of a message; else NULL */
+    /* of a message; else NULL and 0 */
+    const char *vuid;
+    bool is_warning;
+    const struct report_object *objects;
+    size_t object_count;
     const char *text; /* NULL: the rule says all */
     double gpu_ms;    /* negative: not known */
 };
@@ -75,8 +86,14 @@ struct report_rule {
     bool has_of;
     uint64_t count, of; /* findings, of so many */
     uint64_t bytes;     /* of all findings */
-    size_t kept;
-    struct report_finding findings[REPORT_MOST_FINDINGS];
+    size_t kept, capacity;
+    struct report_finding *findings;
+};
+
+struct report_vuid {
+    const char *vuid;
+    bool is_warning;
+    uint64_t count; /* of all its messages, in all frames */
 };
 
 struct report_frame {
@@ -107,6 +124,8 @@ struct report {
     uint64_t first_frame, last_frame; /* that were looked at; of a trimmed trace from its own first frame on */
     bool whole;                       /* these are all */
     struct report_rule rules[REPORT_RULES];
+    struct report_vuid *vuids; /* that there are messages of */
+    size_t vuid_count, vuid_capacity;
     struct report_frame *frames;
     size_t frame_count, frame_capacity;
     struct report_memory memory;
@@ -127,5 +146,6 @@ void report_free(struct report **report); /* also for NULL */
 
 /* One more finding; its texts are copied. False: no memory. */
 bool report_add(struct report *report, enum report_rule_number rule, const struct report_finding *finding);
+bool report_add_vuid(struct report *report, const struct report_vuid *vuid);
 
 #endif

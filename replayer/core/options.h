@@ -98,6 +98,7 @@ struct replay_options {
     bool strict;                                /* invalid calls end the replay: invalid_calls.h */
     bool validate_shaders;                      /* main.c sets `judge` */
     bool validate, validate_gpu, validate_sync; /* main.c makes `validation` */
+    uint64_t messages;                          /* of each VUID that are printed; 0: as many as by default */
     struct replay_validation *validation;       /* NULL: without the validation layer */
     bool reads_all_images;                      /* verify.c: the trace has checks of whole images, and they are made; or
                                                  * images are read by `reading` or `pictures` */

@@ -198,7 +198,7 @@ static void write_line(const struct replay_validation *validation, const struct 
 {
     const struct lap_log *log = validation->r ? validation->r->log : NULL;
     enum lap_log_level level = count->error ? LAP_LOG_ERROR : LAP_LOG_WARNING;
-    const char *more = count->messages == REPLAY_VALIDATION_SHOWN ? " (further ones are only counted)" : "";
+    const char *more = count->messages == validation->options.shown ? " (further ones are only counted)" : "";
     char objects[160], where[320] = "";
 
     write_objects(validation, message, objects, sizeof objects);
@@ -309,14 +309,14 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
     pthread_mutex_lock(&validation->lock);
     *(error ? &validation->errors : &validation->warnings) += 1;
     count = find_count(validation, message->pMessageIdName ? message->pMessageIdName : "no VUID", error);
-    if (count && count->messages++ < REPLAY_VALIDATION_SHOWN) {
+    if (count && count->messages++ < validation->options.shown) {
         text = write_text(validation, message->pMessage ? message->pMessage : "");
         if (text && validation->options.json)
             validation->failed |= !write_json(validation, &place, count, text, message);
         else if (text)
             write_line(validation, &place, count, text, message);
     }
-    validation->failed |= !count || (count->messages <= REPLAY_VALIDATION_SHOWN && !text);
+    validation->failed |= !count || (count->messages <= validation->options.shown && !text);
     free(text);
     pthread_mutex_unlock(&validation->lock);
     return VK_FALSE;

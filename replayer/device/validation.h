@@ -4,8 +4,7 @@
  *
  * The replay creates its instances with the layer and a messenger. It writes each message with the packet, and within a
  * command buffer the command, at which the layer reported it. Objects have their indices in the trace. It writes the
- * first REPLAY_VALIDATION_SHOWN messages of each VUID at once, since a driver may crash at the next call, and counts
- * all.
+ * first messages of each VUID at once, since a driver may crash at the next call, and counts all.
  *
  * The caller owns it, and it outlives the replay: the end of an instance can have messages, too. Such a replay uses one
  * thread. Messages may come from any thread; those of a driver's own threads have no position.
@@ -17,7 +16,7 @@
 
 #include "replayer/core/handles.h"
 
-#define REPLAY_VALIDATION_SHOWN 10u /* messages of one VUID */
+#define REPLAY_VALIDATION_SHOWN 10u /* messages of one VUID, where nobody asks for another number */
 
 struct replay_validation;
 
@@ -25,6 +24,7 @@ struct replay_validation;
 struct replay_validation_options {
     bool gpu;             /* shaders, while they run (GPU-assisted validation) */
     bool synchronization; /* hazards between accesses */
+    uint64_t shown;       /* messages of one VUID that are written */
     FILE *json;           /* messages go there, one JSON object a line; NULL: to the log */
 };
 

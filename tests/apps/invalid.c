@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * invalid: breaks rules of the specification that drivers bear, for validation layers to report: a sampler with a bias
- * beyond the limit, wide lines that no feature allows, with nothing drawn (--times N: so often), and a submit of a
- * clear of an image that is in another layout than the command says. --hazard: breaks no rule but that of two fills of
- * the same bytes without a barrier between them. --semaphore: nothing but a semaphore that is signalled twice, and then
- * waited for twice, which only a driver that does nothing bears. --noise: nothing but a shader module whose code is no
- * SPIR-V, which drivers bear that read it later.
+ * beyond the limit, wide lines that no feature allows, with nothing drawn (--times N: so often; --secondary: in a
+ * secondary command buffer), and a submit of a clear of an image that is in another layout than the command says.
+ * --hazard: breaks no rule but that of two fills of the same bytes without a barrier between them. --semaphore: nothing
+ * but a semaphore that is signalled twice, and then waited for twice, which only a driver that does nothing bears.
+ * --noise: nothing but a shader module whose code is no SPIR-V, which drivers bear that read it later.
  */
 #include "common/app.h"
 
@@ -21,12 +21,33 @@ static void create_sampler(const struct app *app)
     vkDestroySampler(app->device, sampler, NULL);
 }
 
-static void set_width(const struct app *app, uint32_t times)
+static VkCommandBuffer begin_secondary(const struct app *app)
 {
+    const VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                                  .commandPool = app->pool,
+                                                  .level = VK_COMMAND_BUFFER_LEVEL_SECONDARY,
+                                                  .commandBufferCount = 1};
+    const VkCommandBufferInheritanceInfo inherits = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
+    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                            .pInheritanceInfo = &inherits};
+    VkCommandBuffer commands;
+
+    CHECK_VK(vkAllocateCommandBuffers(app->device, &allocate, &commands));
+    CHECK_VK(vkBeginCommandBuffer(commands, &begin));
+    return commands;
+}
+
+static void set_width(const struct app *app, uint32_t times, bool inside)
+{
+    VkCommandBuffer secondary = inside ? begin_secondary(app) : VK_NULL_HANDLE;
     VkCommandBuffer commands = app_begin(app);
 
     for (uint32_t i = 0; i < times; i++)
-        vkCmdSetLineWidth(commands, 2);
+        vkCmdSetLineWidth(inside ? secondary : commands, 2);
+    if (inside) {
+        CHECK_VK(vkEndCommandBuffer(secondary));
+        vkCmdExecuteCommands(commands, 1, &secondary);
+    }
     app_run(app, commands);
 }
 
@@ -89,9 +110,10 @@ static void create_noise(const struct app *app)
 int main(int argc, char **argv)
 {
     static uint32_t times = 1;
-    static bool hazard, semaphore, noise;
+    static bool secondary, hazard, semaphore, noise;
     static const struct app_option options[] = {
         {"--times", "the width is set so often (default: 1)", NULL, &times},
+        {"--secondary", "in a secondary command buffer", &secondary, NULL},
         {"--hazard", "nothing but two fills without a barrier", &hazard, NULL},
         {"--semaphore", "nothing but a semaphore that is signalled twice and waited for twice", &semaphore, NULL},
         {"--noise", "nothing but a shader module whose code is no SPIR-V", &noise, NULL},
@@ -111,7 +133,7 @@ int main(int argc, char **argv)
         create_noise(&app);
     } else {
         create_sampler(&app);
-        set_width(&app, times);
+        set_width(&app, times, secondary);
         clear(&app);
     }
     return app_finish(&app);

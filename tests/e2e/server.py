@@ -152,7 +152,7 @@ class Question:
 
     @property
     def plays(self) -> bool:
-        return self.words[0] in ("replay", "pixel", "debug", "mesh") or bool({"--after", "--each", "--overdraw"} & {*self.words})
+        return self.words[0] in ("replay", "pixel", "debug", "mesh") or bool({"--after", "--each", "--overdraw", "--validate"} & {*self.words})
 
 
 def verb(context: Context, words: list[str], file: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
@@ -188,6 +188,7 @@ def questions(context: Context, file: str) -> Iterator[Question]:
     yield Question("uses", f"objects/{pipeline}/uses", ["uses", "--json", "FILE", pipeline])
     yield Question("unused", "unused", ["uses", "--json", "--unused", "FILE"])
     yield Question("report", "report?frames=1-2", ["report", "--json", "--frames", "1-2", "FILE"])
+    yield Question("validation", "validation?frames=1-2&messages=3", ["report", "--validate", "--json", "--frames", "1-2", "--messages", "3", "FILE"])
     yield Question("difference", f"diff/{at}/{last}", ["state", "--json", "--diff", at, last, "FILE"])
     yield Question("memory", f"memory/{buffer}?at={last}&offset=4&bytes=64&as=u32", ["memory", "--json", "--at", last, "--as", "u32", "FILE", buffer, "4", "64"])
     yield Question("image", f"images/{image}?at={last}", ["image", "--json", "-o", "files/picture.png", "--at", last, "FILE", image])

@@ -99,6 +99,8 @@ class Reading:
                     add(own, self.buffer(f"{position}.{own['buffers']}", secondary))
             for outer in inside:
                 add(outer, own, as_child=False)
+            for outer in inside[1:]:
+                outer["end"] = position
             if LABEL.match(name) or begins_pass:
                 info = args.get("pRenderPassBegin") or args.get("pLabelInfo") or args.get("pMarkerInfo") or {}
                 own = node(position, "render pass", name, info.get("renderPass")) if begins_pass else node(position, "label", info.get("pLabelName") or info.get("pMarkerName") or "")

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "gen_ids.h"
 #include "gen_reflect.h"
-#include "inspector/position/find.h"
+#include "inspector/position/packets.h"
 #include "tools/report/show.h"
 #include "tools/show/moment.h"
 
@@ -31,42 +31,119 @@ static double number_of(const cJSON *object, const char *name)
 
 /* ---- messages of the validation layer ---- */
 
-/* As frame, submit, buffer and command where it is in a submit. */
-static void place(const struct lap_reader *trace, double packet, double command, struct report_finding *f)
-{
-    struct position_found found;
+#define MOST_OBJECTS 32u /* of a message */
 
-    f->position = (struct position){.of_packet = true, .count = 1, .numbers = {(uint64_t)packet - 1}};
-    if (command >= 0) {
-        f->position.count = 2;
-        f->position.numbers[1] = (uint64_t)command;
+static size_t read_objects(const cJSON *line, struct report_object out[MOST_OBJECTS])
+{
+    const cJSON *item;
+    size_t count = 0;
+
+    cJSON_ArrayForEach(item, member(line, "objects"))
+    {
+        const char *type = text_of(item, "type");
+        double index = number_of(item, "index");
+        struct report_object object = {.type = type ? gen_handle_by_name(type) : 0, .name = text_of(item, "name")};
+        if (!object.type || index <= 0 || count == MOST_OBJECTS)
+            continue;
+        object.index = (uint64_t)index;
+        out[count++] = object;
     }
-    if (position_find(trace, &f->position, &found) == LAP_OK && found.position.count)
-        f->position = found.position;
-    else
-        f->position.count = 1;
+    return count;
 }
 
-static enum lap_status add_message(struct report *report, const struct lap_reader *trace, const cJSON *line)
+/* With the number of its packet, and perhaps of its command in that. */
+static enum lap_status add_message(struct report *report, const cJSON *line)
 {
-    const cJSON *first = cJSON_GetArrayItem(member(line, "objects"), 0);
-    double frame = number_of(line, "frame"), packet = number_of(line, "packet"), index = number_of(first, "index");
-    const char *type = text_of(first, "type"), *name = text_of(line, "name");
+    double frame = number_of(line, "frame"), packet = number_of(line, "packet"), command = number_of(line, "command");
+    const char *name = text_of(line, "name"), *severity = text_of(line, "severity");
+    struct report_object objects[MOST_OBJECTS];
     struct report_finding f = {.frame = frame > 0 ? (uint64_t)frame : 0,
                                .command = name ? gen_command_by_name(name) : GEN_COMMAND_NONE,
-                               .name = text_of(first, "name"),
                                .vuid = text_of(line, "vuid"),
+                               .is_warning = severity && strcmp(severity, "warning") == 0,
+                               .objects = objects,
+                               .object_count = read_objects(line, objects),
                                .text = text_of(line, "text")};
 
     if (f.frame && (f.frame < report->first_frame || f.frame > report->last_frame))
         return LAP_OK;
-    if (type && index > 0) {
-        f.type = gen_handle_by_name(type);
-        f.index = f.type ? (uint64_t)index : 0;
+    if (f.object_count) {
+        f.type = objects[0].type;
+        f.index = objects[0].index;
+        f.name = objects[0].name;
     }
-    if (packet >= 1 && report->rules[REPORT_MESSAGE].kept < REPORT_MOST_FINDINGS)
-        place(trace, packet, number_of(line, "command"), &f);
+    if (packet >= 1)
+        f.position = (struct position){.of_packet = true,
+                                       .count = command >= 0 ? 2 : 1,
+                                       .numbers = {(uint64_t)packet - 1, command >= 0 ? (uint64_t)command : 0}};
     return report_add(report, REPORT_MESSAGE, &f) ? LAP_OK : lap_no_memory("the report");
+}
+
+/* How many messages there were: the lines have only the first ones of each VUID. */
+static enum lap_status add_counts(struct report *report, const cJSON *summary)
+{
+    struct report_rule *rule = &report->rules[REPORT_MESSAGE];
+    const cJSON *item;
+    uint64_t all = 0;
+
+    cJSON_ArrayForEach(item, member(summary, "vuids"))
+    {
+        const char *severity = text_of(item, "severity");
+        double count = number_of(item, "count");
+        struct report_vuid vuid = {.vuid = text_of(item, "vuid"),
+                                   .is_warning = severity && strcmp(severity, "warning") == 0,
+                                   .count = count > 0 ? (uint64_t)count : 0};
+        all += vuid.count;
+        if (vuid.vuid && !report_add_vuid(report, &vuid))
+            return lap_no_memory("the report");
+    }
+    if (report->whole && all > rule->count)
+        rule->count = all;
+    return LAP_OK;
+}
+
+static int by_ticket(const void *a, const void *b)
+{
+    const struct position_packet *one = a, *other = b;
+    return (one->ticket > other->ticket) - (one->ticket < other->ticket);
+}
+
+/* As frame, submit, buffer and command where it is in a submit. */
+static void place(struct report_finding *f, const struct position_packet *packets, size_t count)
+{
+    const struct position_packet key = {.ticket = f->position.numbers[0] + 1};
+    const struct position_packet *at = bsearch(&key, packets, count, sizeof key, by_ticket);
+    const bool is_command = f->position.count == 2;
+    struct position position = at ? at->position : (struct position){.count = 0};
+
+    if (!position.count || position.count + is_command > POSITION_MOST_NUMBERS)
+        return;
+    if (is_command)
+        position.numbers[position.count++] = f->position.numbers[1];
+    f->position = position;
+}
+
+static enum lap_status place_all(struct report_rule *rule, const struct lap_reader *trace)
+{
+    struct position_packet *packets = calloc(rule->kept + 1, sizeof *packets);
+    enum lap_status status;
+    size_t count = 0, apart = 0;
+
+    if (!packets)
+        return lap_no_memory("the report");
+    for (size_t i = 0; i < rule->kept; i++)
+        if (rule->findings[i].position.count)
+            packets[count++].ticket = rule->findings[i].position.numbers[0] + 1;
+    qsort(packets, count, sizeof *packets, by_ticket);
+    for (size_t i = 0; i < count; i++)
+        if (!apart || packets[apart - 1].ticket != packets[i].ticket)
+            packets[apart++] = packets[i];
+    status = position_of_packets(trace, packets, apart);
+    for (size_t i = 0; i < rule->kept; i++)
+        if (rule->findings[i].position.count)
+            place(&rule->findings[i], packets, apart);
+    free(packets);
+    return status == LAP_ERROR_MEMORY ? status : LAP_OK; /* a damaged trace is said elsewhere */
 }
 
 enum lap_status report_join_messages(struct report *report, const struct lap_reader *trace, const char *lines,
@@ -83,12 +160,16 @@ enum lap_status report_join_messages(struct report *report, const struct lap_rea
         cJSON *line;
         length = end ? (size_t)(end - (lines + at)) : bytes - at;
         line = cJSON_ParseWithLength(lines + at, length);
-        if (member(line, "summary"))
+        if (member(line, "summary")) {
             has_summary = true;
-        else if (text_of(line, "vuid"))
-            status = add_message(report, trace, line);
+            status = add_counts(report, member(line, "summary"));
+        } else if (text_of(line, "vuid")) {
+            status = add_message(report, line);
+        }
         cJSON_Delete(line);
     }
+    if (status == LAP_OK)
+        status = place_all(rule, trace);
     return status == LAP_OK && !has_summary
                ? lap_fail(LAP_ERROR_FORMAT, "the replay under the validation layer ended early")
                : status;

@@ -21,6 +21,26 @@ static void put_number(FILE *out, const char *key, uint64_t number, bool is_know
     fprintf(out, is_known ? ", \"%s\": %" PRIu64 : ", \"%s\": null", key, number);
 }
 
+static void put_severity(FILE *out, const char *vuid, bool is_warning)
+{
+    put_text(out, "severity", !vuid ? NULL : is_warning ? "warning" : "error");
+}
+
+static void put_objects(FILE *out, const struct report_finding *f)
+{
+    unsigned count = 0;
+
+    fputs(f->vuid ? ", \"objects\": [" : ", \"objects\": null", out);
+    for (size_t i = 0; i < f->object_count; i++) {
+        fprintf(out, "%s{\"object\": \"%s:%" PRIu64 "\"", begin(&count), gen_handle_names[f->objects[i].type],
+                f->objects[i].index);
+        put_text(out, "name", f->objects[i].name);
+        fputc('}', out);
+    }
+    if (f->vuid)
+        fputc(']', out);
+}
+
 static void put_finding(FILE *out, const struct report_finding *f)
 {
     char position[POSITION_TEXT_BYTES], object[REPORT_OBJECT_BYTES];
@@ -32,8 +52,10 @@ static void put_finding(FILE *out, const struct report_finding *f)
     put_text(out, "object", *report_object(f, object) ? object : NULL);
     put_text(out, "name", f->name);
     put_number(out, "bytes", f->bytes, f->bytes != 0);
+    put_severity(out, f->vuid, f->is_warning);
     put_text(out, "vuid", f->vuid);
     put_text(out, "text", f->text);
+    put_objects(out, f);
     if (f->gpu_ms >= 0)
         fprintf(out, ", \"gpu_ms\": %.6f}", f->gpu_ms);
     else
@@ -59,6 +81,28 @@ static void put_rule(FILE *out, const struct report_rule *rule, const struct rep
         put_finding(out, &rule->findings[i]);
     }
     fputs("]}", out);
+}
+
+/* The VUIDs with the numbers of their messages; null: nobody looked for messages. */
+static void put_vuids(FILE *out, const struct report *report)
+{
+    unsigned count = 0;
+
+    if (!report->rules[REPORT_MESSAGE].ran) {
+        fputs(", \"vuids\": null", out);
+        return;
+    }
+    fputs(", \"vuids\": [", out);
+    for (size_t i = 0; i < report->vuid_count; i++) {
+        const struct report_vuid *one = &report->vuids[i];
+        fputs(begin(&count), out);
+        fputs("{\"vuid\": ", out);
+        lap_text_put_json(out, one->vuid);
+        put_severity(out, one->vuid, one->is_warning);
+        put_number(out, "count", one->count, true);
+        fputc('}', out);
+    }
+    fputc(']', out);
 }
 
 static void put_peak(FILE *out, const struct report_type *type)
@@ -150,6 +194,7 @@ void report_put_json(const struct report_view *view, FILE *out)
 
     fprintf(out, "{\"complete\": %s, \"frames\": %" PRIu64 ", \"first_frame\": %" PRIu64 ", \"last_frame\": %" PRIu64,
             summary->complete ? "true" : "false", summary->frames, report->first_frame, report_last_frame(report));
+    put_vuids(out, report);
     fputs(", \"rules\": [", out);
     for (unsigned i = 0; i < REPORT_RULES; i++) {
         fputs(begin(&count), out);

@@ -52,7 +52,7 @@ static void put_rule(const struct report_view *view, FILE *out, unsigned number,
     const struct report_rule *rule = &view->report->rules[number];
     const struct report_words *words = &report_words[number];
     char sentence[REPORT_SENTENCE_BYTES];
-    size_t most = view->all ? REPORT_MOST_FINDINGS : words->kind == REPORT_WASTE ? FEW : SOME;
+    size_t most = view->all ? rule->kept : words->kind == REPORT_WASTE ? FEW : SOME;
 
     fprintf(out, "%-*s%s", KIND_WIDTH, kind, report_sentence(rule, words, sentence));
     if (number <= REPORT_CONSTANTS_PUSHED && rule->has_of && rule->of >= 1000)

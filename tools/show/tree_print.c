@@ -209,6 +209,11 @@ enum lap_status lap_tree_json(void *user, const struct tree_node *node)
         lap_text_handle(lap_tree_object_type(node->kind), node->object, text);
     fputs(", \"object\": ", printer->out);
     lap_text_put_json(printer->out, node->object ? text : NULL);
+    if (node->end) {
+        struct position end = node->position;
+        end.numbers[end.count - 1] = node->end;
+        fprintf(printer->out, ", \"end\": \"%s\"", position_text(&end, text));
+    }
     put_labels(printer->out, node->labels);
     fprintf(printer->out, ", \"submits\": %" PRIu64 ", \"buffers\": %" PRIu64 ", ", node->submits, node->buffers);
     put_counts(printer->out, &node->counts);
