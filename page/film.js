@@ -4,6 +4,7 @@
 import {aborted, api} from "./api.js";
 import {byId, chip, count, el, fill, number, press} from "./dom.js";
 import {workOf} from "./lists.js";
+import {mark} from "./messages.js";
 import {frameOf, go} from "./route.js";
 import {Rows} from "./rows.js";
 import {milliseconds} from "./times.js";
@@ -36,6 +37,7 @@ export class Film {
     this.byTime = false;
     this.timing = chip("times", false, () => this.toggleTimes(), {id: "film-times", title: "bars for the time on the GPU, which replays of all frames measure"});
     times.listeners.push(() => this.timesChanged());
+    capture.messages.listeners.push(() => capture.messages.running || this.rows.refresh());
     fill(byId("film-tools"), this.text, this.timing, this.button);
     this.box.addEventListener("click", (event) => {
       const cell = event.target.closest("[data-frame]");
@@ -122,7 +124,8 @@ export class Film {
       "aria-label": name
     },
         shot, el("span", {class: "bar"}, bar), frame > this.capture.frames.marked ? "end" : String(frame),
-        time ? ` · ${milliseconds(time.ms)}` : frame === this.current && work ? ` · ${number(work)}` : "");
+        time ? ` · ${milliseconds(time.ms)}` : frame === this.current && work ? ` · ${number(work)}` : "",
+        mark(this.capture.messages.below(String(frame))));
   }
 
   visible() {

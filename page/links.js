@@ -24,9 +24,12 @@ export function forgetViews() {
   for (const name of Object.keys(left)) delete left[name];
 }
 
+/** A call stands in the list of calls, a command does not. */
+const shown = (call, {show}) => (call ? {show: "calls", call} : {call: null, ...(show === "calls" ? {show: null} : {})});
+
 /** What `go` needs for a link: a change, and its options. */
 function target(link) {
-  const {object, extra, at, shader, line, view, type, when} = link.dataset;
+  const {object, extra, at, call, shader, line, view, type, when} = link.dataset;
   const more = JSON.parse(extra ?? "{}");
   const {query} = route;
   if (object && route.view === "commands") return [{query: {...NO_RANGE, object, ...more}}];
@@ -36,7 +39,7 @@ function target(link) {
   }
   if (at)
     return [
-      {view: "commands", subject: at, query: {...NO_RANGE, object: null, target: null}},
+      {view: "commands", subject: at, query: {...NO_RANGE, object: null, target: null, ...shown(call, query)}},
       {fresh: route.view !== "commands"}
     ];
   if (shader) return [{view: "shaders", subject: shader, query: {line, glsl: query.glsl}}, {fresh: true}];

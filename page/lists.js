@@ -2,6 +2,7 @@
 // The frames of a capture and the draws of a frame, of which only the parts that are looked at are asked for.
 
 import {api} from "./api.js";
+import {Messages} from "./messages.js";
 import {comparePositions, frameOf} from "./route.js";
 import {Times} from "./times.js";
 
@@ -143,6 +144,7 @@ export class Capture {
     this.frames = new Frames();
     this.lists = new Map();
     this.times = new Times();
+    this.messages = new Messages();
   }
 
   async draws(number) {

@@ -251,12 +251,13 @@ async function open(found, gpu) {
       state: parts.state ?? new State(capture),
       objects: new Objects(capture),
       shaders: new Shaders(),
-      report: new Report(),
+      report: new Report(capture),
       drawer: parts.drawer ?? new Drawer(),
       search: parts.search ?? new Search()
     });
     parts.picture.views.push(new Mesh());
     parts.state.capture = capture;
+    capture.messages.listeners.push(() => parts.state?.say());
     parts.state.offer(parts.captures.filter(({id}) => id !== found.id));
     return true;
   } catch (error) {

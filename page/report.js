@@ -3,6 +3,7 @@
 
 import {aborted, api} from "./api.js";
 import {byId, count, dim, el, fill, handle, linked, notice, number, place, plain, size, skeleton} from "./dom.js";
+import {report as validation} from "./messages.js";
 
 const COLUMNS = 240; // of a chart; frames that share one show the highest of them
 const COLOURS = 8;
@@ -94,6 +95,15 @@ function peaks(memory, types) {
 }
 
 export class Report {
+  constructor(capture) {
+    this.messages = capture.messages;
+    this.validation = el("section", {id: "validation"});
+    this.messages.listeners.push(() => this.say());
+    this.say();
+  }
+
+  say() { fill(this.validation, validation(this.messages)); }
+
   async show() {
     this.stop?.abort();
     const {signal} = (this.stop = new AbortController()), box = byId("report-view");
@@ -111,7 +121,7 @@ export class Report {
 
   fill(box, {rules: all, memory, each_frame: frames}) {
     const types = memory.types.filter((type) => type.peak);
-    fill(box,
+    fill(box, this.validation,
         chart("chart-draws", "Draws of each frame", frames, (frame) => [frame.draws], (most) => count(most, "draw")),
         chart("chart-memory", "Memory at the end of each frame", frames,
             (frame) => types.map(({type}) => frame.type_bytes[type]), size, types.map(({type}) => `type ${type}`)),
@@ -119,5 +129,8 @@ export class Report {
   }
 
   /** Nobody looks any more. */
-  leave() { this.stop?.abort(); }
+  leave() {
+    this.stop?.abort();
+    this.messages.leave("report");
+  }
 }

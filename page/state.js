@@ -26,6 +26,7 @@ import {
 } from "./dom.js";
 import {NO_EDIT} from "./edit.js";
 import {creation, pipelineInfo, pipelineNames, pipelineShaders} from "./facts.js";
+import {messagesOf} from "./messages.js";
 import {bytesOf, valuesOf} from "./reflect.js";
 import {frameOf, go, isCommand, route} from "./route.js";
 import {counterpart} from "./step.js";
@@ -43,6 +44,7 @@ export class State {
   constructor(capture) {
     Object.assign(this, {capture, changedOnly: false, held: null, trace: null, closed: new Set(["Dynamic state"])});
     this.box = byId("state");
+    this.messages = el("div", {id: "state-messages"});
     this.chips = {
       changed: chip("changed", false, () => this.choose(true),
           {title: "only what differs from the draw before", id: "state-changed"}),
@@ -113,6 +115,9 @@ export class State {
     for (const name of Object.keys(this.box.dataset)) delete this.box.dataset[name];
   }
 
+  /** Messages of what is shown have come. */
+  say() { fill(this.messages, this.at ? messagesOf(this.capture.messages, this.at) : []); }
+
   async show(position, again = false) {
     if (position === this.at && !again) return;
     this.stop?.abort();
@@ -120,6 +125,7 @@ export class State {
     const {signal} = this.stop;
     this.at = position;
     this.pictures.forget();
+    this.say();
     fill(byId("state-title"), el("span", {class: "mono"}, position));
     const command = isCommand(position);
     for (const button of Object.values(this.chips)) button.hidden = !command;
@@ -267,7 +273,7 @@ export class State {
           more ? el("div", {class: "tools"}, more) : null);
     });
     const against = other ? el("div", {class: "tools dim", id: "state-against"}) : null;
-    fill(this.box, against, this.chosen ? this.pictures.box : null, made, el("div", {class: "nothing"}, before ? "" : "There is no draw before it."));
+    fill(this.box, this.messages, against, this.chosen ? this.pictures.box : null, made, el("div", {class: "nothing"}, before ? "" : "There is no draw before it."));
     this.box.dataset.at = position;
     this.box.dataset.against = other ?? "";
     this.box.dataset.changes = changes;
@@ -308,7 +314,7 @@ export class State {
                     : el("div", {class: "tools dim"}, "Nothing is drawn here, and there are no commands."))];
     const links =
         el("div", {class: "tools"}, el("a", {href: "#", data: {view: "objects", when: position}}, "what lives here"));
-    fill(this.box, made, links);
+    fill(this.box, this.messages, made, links);
     this.box.dataset.at = position;
     if (kind === "frame")
       await this.showDiff(Number(position), signal);
@@ -327,7 +333,7 @@ export class State {
     const call = (await api.lines(callsPath(position), {signal})).find((line) => !("command" in line));
     fill(byId("state-title"), el("span", {class: "mono"}, position, " ", call.name));
     const rows = [["thread", call.thread], ["frame", call.frame], ["result", call.result]].filter(([, value]) => value !== undefined);
-    fill(this.box, el("details", {class: "part", open: true, data: {part: "Call"}}, el("summary", {}, "Call"),
+    fill(this.box, this.messages, el("details", {class: "part", open: true, data: {part: "Call"}}, el("summary", {}, "Call"),
             el("dl", {}, rows.map(([label, value]) => [el("dt", {}, label), el("dd", {}, typed(value))]))),
         el("details", {class: "part", open: true, data: {part: "Parameters"}}, el("summary", {}, "Parameters"), pretty(call.args)));
     this.box.dataset.at = position;

@@ -6,6 +6,7 @@ import {byId, chip, count, dim, el, fill, notice, number, press} from "./dom.js"
 import {callRow, callsOf} from "./calls.js";
 import {Each} from "./each.js";
 import {workOf} from "./lists.js";
+import {mark} from "./messages.js";
 import {nextTarget} from "./picture.js";
 import {comparePositions, frameOf, go, route} from "./route.js";
 import {Rows} from "./rows.js";
@@ -61,7 +62,10 @@ export class Tree {
       this.each.toggle();
       this.size();
     }, {id: "tree-pictures", title: "small pictures of what each draw changes, by a replay for each pass"});
-    byId("tree-modes").append(this.pictures);
+    this.validate = chip("validate", null, () => this.askMessages(), {id: "tree-validate"});
+    byId("tree-modes").append(this.pictures, this.validate);
+    capture.messages.listeners.push(() => this.messagesChanged());
+    this.messagesChanged();
     capture.times.listeners.push(() => this.timesChanged());
     this.size();
     this.box.addEventListener("keydown", (event) => this.key(event));
@@ -91,9 +95,34 @@ export class Tree {
   leave() {
     this.stop?.abort();
     this.each.leave();
+    this.capture.messages.leave("commands");
   }
 
   idle(busy) { this.each.idle(busy); }
+
+  /** Begins to look for messages, or ends it. What came of it stands in the report. */
+  askMessages() {
+    const {messages} = this.capture;
+    if (messages.running)
+      messages.stop();
+    else if (messages.vuids || messages.failed)
+      go({view: "report", subject: ""}, {fresh: true});
+    else
+      messages.validate("commands");
+  }
+
+  messagesChanged() {
+    const {running, vuids, failed, says} = this.capture.messages;
+    this.validate.firstChild.data = running ? `stop ${Math.round(100 * running.share)}%` : vuids ? says : failed ? "no validation" : "validate";
+    this.validate.title = failed || (vuids ? "all messages" : "messages of the validation layer at their commands, by a replay");
+    if (this.box.isConnected && this.loaded && !running) this.rows.refresh();
+  }
+
+  /** The mark of a row: of a command its messages, of any other place those in it, too. */
+  markOf({data, draw, position}) {
+    const {messages} = this.capture;
+    return mark(draw || data.kind === "command" ? messages.of(position) : messages.below(position, data.end));
+  }
 
   /** The times of what is shown are here, or on their way. */
   timesChanged() {
@@ -409,7 +438,7 @@ export class Tree {
       return el("div", {class: "row"},
           chip("measure draws, too", null, () => this.capture.times.measure(this.frame), {id: "times-draws"}));
     if (!item) return el("div", {class: "row waiting"}, el("i"));
-    if (item.call) return callRow(item, route.query.call);
+    if (item.call) return callRow(item, route.query.call, this.capture.messages);
     if (item.timed) return this.makeTimed(item);
     if (item.node?.run) return this.makeFold(item);
     const {node, position} = item;
@@ -447,6 +476,8 @@ export class Tree {
         small || (this.each.shown && facts)
             ? el("span", {class: "two"}, el("span", {class: "first"}, name(item), first), el("span", {class: "second"}, second, label, end))
             : [name(item), first, second, label, end]);
+    const marks = this.markOf({data, draw: item.draw, position});
+    if (marks) made.append(marks);
     if (this.capture.times.has(this.frame)) made.append(timeColumn(this.capture.times.of(position)));
     made.style.paddingLeft = `${4 + (item.level - 1) * 13}px`;
     return made;
@@ -469,7 +500,7 @@ export class Tree {
     },
         el("span", {class: "twist", "aria-hidden": "true"}, node.open ? "▾" : "▸"),
         el("span", {class: "n"}, data.position), el("span", {class: "what"}, count(node.run.length, data.of)),
-        el("span", {class: "t"}, amount(data)));
+        el("span", {class: "t"}, amount(data)), mark(this.capture.messages.below(data.position, node.run.at(-1).data.position)));
     made.style.paddingLeft = `${4 + (level - 1) * 13}px`;
     return made;
   }

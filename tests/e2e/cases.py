@@ -374,7 +374,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 def all_cases(context: Context) -> list[Case]:
     from e2e import (address, after, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, debug, descriptor_buffers, dist, dmabuf, draws, each, experiments, export, farm, find, finish, gfxr, golden, gpus, imports, in_flight, incoherent, installed, instrument,
-                     keys, loader, matrix, mcp, memory, mesh, needs, order, outcomes, page, page_access, page_state, page_tasks, page_tree, page_views, parts, parts_in_flight, pictures, pixel, planner, present, process, profile, program, queues, rates, rays, report, reports, runs, sandbox, server, shaders, stamps, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
+                     keys, loader, matrix, mcp, memory, mesh, needs, order, outcomes, page, page_access, page_messages, page_state, page_tasks, page_tree, page_views, parts, parts_in_flight, pictures, pixel, planner, present, process, profile, program, queues, rates, rays, report, reports, runs, sandbox, server, shaders, stamps, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, waiting, words)
     # The longest come first, so that no processor waits for them in the end.
     result = [Case(f"torture/{name}", run) for name, run in torture.cases().items()]
@@ -404,6 +404,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"server/{name}", run) for name, run in server.cases(context).items()]
     result += [Case(f"page/{name}", run) for name, run in page.cases(context).items()]
     result += [Case(f"page/{name}", run) for name, run in page_access.CASES.items()]
+    result += [Case(f"page/{name}", run) for name, run in page_messages.CASES.items()]
     result += [Case(f"page/{name}", run) for name, run in page_state.CASES.items()]
     result += [Case(f"page/{name}", run) for name, run in page_tasks.CASES.items()]
     result += [Case(f"page/{name}", run) for name, run in page_views.CASES.items()]
