@@ -141,7 +141,7 @@ const others = ({objects, text, position}) => objects.filter(({object}) => !new 
 function whole(one) {
   return el("div", {class: `message ${one.severity}`},
       el("div", {}, el("span", {class: `sign ${one.severity}`}, one.severity === "error" ? "✕ error" : "△ warning"), " ",
-          el("code", {class: "vuid", tabindex: 0, title: "the name of the rule; a click selects it", on: {click: ({target}) => getSelection().selectAllChildren(target)}}, one.vuid)),
+          el("code", {class: "vuid", title: "the name of the rule; a click selects it"}, one.vuid)),
       el("div", {class: "text"}, linked(one.text)), el("div", {class: "objects"}, others(one)));
 }
 

@@ -61,11 +61,13 @@ def tools_answer_what_verbs_print(context: Context) -> None:
     pictures = rows(verb("image", "--json", "--after", draw, "-o", "pictures", "--quiet", "out.lapilli"))
     each = rows(verb("image", "--json", "--each", begin, "-o", "each", "--quiet", "out.lapilli"))
     target = pictures[0]["image"]
+    validated = context.run([context.program("lapilli"), "report", "--validate", "--json", "out.lapilli"], expect=None)  # 5: there is no layer
     expected = [("info", {}, verb("info", "--json", "out.lapilli")), ("tree", {"at": "1", "depth": 2}, verb("tree", "--json", "--at", "1", "--depth", "2", "out.lapilli")),
                 ("draws", {}, verb("draws", "--json", "out.lapilli")), ("bound", {"at": draw}, verb("state", "--json", "--at", draw, "out.lapilli")),
                 ("objects", {"at": "1", "count": True}, counts), ("bound", {"at": "1"}, counts),
                 ("memory", {"at": "1", "object": "VkBuffer:1", "bytes": 8}, verb("memory", "--json", "--at", "1", "out.lapilli", "VkBuffer:1", "0", "8")),
                 ("pixel", {"at": draw, "xy": "5,4", "target": target}, verb("pixel", "--json", "--at", draw, "--target", target, "out.lapilli", "5,4")),
+                *([("validation", {}, validated.out)] if validated.status == 0 else []),
                 ("mesh", {"at": draw, "rows": "0-1"}, verb("mesh", "--json", "--quiet", "--at", draw, "--rows", "0-1", "out.lapilli")),
                 *(("debug", {"at": draw, "vertex": 1, **name}, verb("debug", "--json", "--quiet", "--at", draw, "--vertex", "1", *(f"--name={value}" for value in name.values()), "out.lapilli")) for name in ({}, {"name": "gl_VertexIndex"}))]
     answers = talk(context, [{"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-03-26"}}, {"method": "notifications/initialized"}, {"id": 1, "method": "tools/list"},
