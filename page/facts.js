@@ -77,7 +77,7 @@ export const pipelineNames = (pipeline, at, {capture} = {}) => once(key("names o
     const {push, bindings} = reflect(spirv ?? "");
     if ((push?.members.length ?? 0) > (all.push?.members.length ?? 0)) all.push = push;
     for (const [place, one] of bindings)
-      if (!all.bindings.get(place)?.name) all.bindings.set(place, one);
+      if (!all.bindings.get(place)?.name || one.array?.instances) all.bindings.set(place, one);
   }
   return all;
 });

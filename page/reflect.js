@@ -6,10 +6,16 @@ import {half} from "./formats.js";
 const LEAVES = 1024; // members of a block that are named
 const ITEMS = 64;    // elements of an array
 const DEPTH = 8;
+const COLUMNS = 64; // of an element of an array
 
-/** Reads a text as lapilli shaders has it into {push, bindings}: blocks, and for "SET.BINDING" {name, block}. */
+/**
+ * Reads a text as lapilli shaders has it into {push, bindings}: blocks, and for "SET.BINDING" {name, block, array}: of a block that ends
+ *  with an array without length {offset, stride, as, instances}. `as` are the types of an element as `lapilli memory --as` has
+ *  them, or null; `instances`: the code takes the element that gl_InstanceIndex names.
+ */
 export function reflect(text) {
   const names = new Map(), types = new Map(), marks = new Map(), constants = new Map(), variables = [];
+  const chains = [], indices = new Set(); // ids whose value is gl_InstanceIndex
   const mark = (id, name, value) => {
     if (!marks.has(id)) marks.set(id, {});
     marks.get(id)[name] = value ?? true;
@@ -30,8 +36,10 @@ export function reflect(text) {
       constants.set(words[0], Number(words[4]));
     else if (words[1] === "=" && words[2] === "OpVariable")
       variables.push({id: words[0], pointer: words[3], storage: words[4]});
-    else if (words[1] === "=" && words[2] === "OpFunction")
-      break;
+    else if (words[1] === "=" && /^Op(Load|Bitcast|CopyObject)$/.test(words[2])) {
+      if (indices.has(words[4]) || marks.get(words[4])?.BuiltIn === "InstanceIndex") indices.add(words[0]);
+    } else if (words[1] === "=" && /^Op(InBounds)?AccessChain$/.test(words[2]) && indices.has(words[6]))
+      chains.push(words[4]);
   }
   const module = {names, types, marks, constants};
   const found = {push: null, bindings: new Map()};
@@ -44,12 +52,38 @@ export function reflect(text) {
     if (storage === "PushConstant")
       found.push = block;
     else if (binding !== undefined)
-      found.bindings.set(`${set ?? 0}.${binding}`, {name: names.get(id) || block?.name || "", block});
+      found.bindings.set(`${set ?? 0}.${binding}`,
+          {name: names.get(id) || block?.name || "", block, array: block && endless(module, type, chains.includes(id))});
   }
   return found;
 }
 
 const textOf = (line) => /"((?:[^"\\]|\\.)*)"/.exec(line)?.[1] ?? "";
+
+/** The array without length at the end of a structure, or null. */
+function endless({types, marks, ...more}, struct, instances) {
+  const kinds = types.get(struct).slice(1), last = kinds.at(-1), [kind, element] = types.get(last) ?? [];
+  const stride = Number(marks.get(last)?.ArrayStride ?? 0);
+  if (kind !== "OpTypeRuntimeArray" || !stride) return null;
+  const leaves = [];
+  leaf({types, marks, ...more}, element, "", 0, {step: 0}, 0, leaves);
+  return {offset: Number(marks.get(`${struct} ${kinds.length - 1}`)?.Offset ?? 0), stride, instances, as: typesOf(leaves)};
+}
+
+/** Columns of a buffer for leaves, as `lapilli memory --as` takes them; null: they can't be said so. */
+function typesOf(leaves) {
+  const out = [];
+  let end = 0;
+  for (const {offset, scalar, rows, columns, step, rowMajor} of leaves.sort((a, b) => a.offset - b.offset))
+    for (let i = 0; i < columns; i++) {
+      const at = offset + i * step;
+      if (at < end || rowMajor || out.length >= COLUMNS) return null;
+      if (at > end) out.push(`x8x${at - end}`);
+      out.push(rows > 1 ? `${scalar}x${rows}` : scalar);
+      end = at + rows * Number(scalar.slice(1)) / 8;
+    }
+  return out.join(",") || null;
+}
 
 /** The leaves of a structure: {name, type, offset, scalar, rows, columns, step}; `step` from one column to the next. */
 function members(module, struct, prefix = "", base = 0, depth = 0, out = []) {

@@ -543,11 +543,12 @@ function descriptors(state, bound, names, part, row) {
       for (const element of binding.elements ?? []) {
         const one = kind.endsWith("dynamic") ? {...element, dynamic: dynamic.shift() ?? 0} : element;
         const index = binding.count > 1 ? `[${one.element}]` : "";
-        const block = known?.block ? {as: "block", block: `${bound.pipeline}/${place}`} : {};
+        const first = elementOf(known?.array, state.args, one);
+        const block = first ?? (known?.block ? {as: "block", block: `${bound.pipeline}/${place}`} : {});
         const label = `${binding.binding}${index} ${known?.name || SHORT[kind] || kind}`;
         rows.push({
           ...row(`${binding.binding} ${one.element}`, label, descriptorText(one),
-              () => descriptor(one, state.at, state.names, block), contentsOf(one)),
+              () => descriptor(one, state.at, state.names, block, first ? `element ${state.args.firstInstance}` : ""), contentsOf(one)),
           members: known?.block?.members,
           title
         });
@@ -597,21 +598,32 @@ function extent(offset, range, dynamic) {
       range === null ? "to its end" : size(range)}`;
 }
 
-/** A descriptor with its picture and links; `block` are queries of what the shader calls it. */
-export function descriptor(one, at, names = {}, block = {}) {
+/** Queries for the element where a draw begins in an array that has one for each instance; null: there is no such array. */
+function elementOf(array, {firstInstance}, {offset, range, dynamic}) {
+  if (!array?.instances || !firstInstance) return null;
+  const inside = array.offset + firstInstance * array.stride;
+  return {
+    offset: offset + (dynamic ?? 0) + inside,
+    ...(range > inside ? {bytes: range - inside} : {}),
+    as: array.as ?? "vec4",
+    stride: array.stride
+  };
+}
+
+/** A descriptor with its picture and links; `block` are queries of what the shader calls it, `title` is the link's. */
+export function descriptor(one, at, names = {}, block = {}, title = "") {
   const {object, image, layout, offset, range, sampler, dynamic} = one;
   const parts = [];
   const name = names[image] ?? names[object];
   if (image)
     parts.push(thumb(image, at), handle(image), name ? el("span", {class: "label"}, ` “${name}”`) : null,
         object && object !== image ? [" ", dim(linked(object))] : null);
-  else if (object)
-    parts.push(handle(object,
-            offset === undefined
-                ? {}
-                : {offset: offset + (dynamic ?? 0), ...(range ? {bytes: range} : {}), as: "vec4", ...block}),
-        name ? el("span", {class: "label"}, ` “${name}”`) : null);
-  else if (object === null)
+  else if (object) {
+    const link = handle(object,
+        offset === undefined ? {} : {offset: offset + (dynamic ?? 0), ...(range ? {bytes: range} : {}), as: "vec4", ...block});
+    if (title) link.title = title;
+    parts.push(link, name ? el("span", {class: "label"}, ` “${name}”`) : null);
+  } else if (object === null)
     parts.push("VK_NULL_HANDLE");
   if (offset !== undefined) parts.push(" " + extent(offset, range, dynamic));
   if (sampler) parts.push(" ", dim(linked(sampler)));

@@ -48,7 +48,7 @@ FULL = {
     "debug/(drawn/(?!triangle-offscreen$)|what-has-no|fragments-are)": "one more program; ten seconds each, and debug/loops plays the same way",
     "page/shows/(?!modern$)": "one more program",
     "page/twelve-tasks-are-done": "a minute of a browser, and a program of OpenGL that the gate does not install",
-    "page/(draws-and-passes-are|the-first-view|uploads-are|messages-stand|no-messages)": "seconds each for a browser; page/shows/modern has a tree",
+    "page/(draws-and-passes-are|the-first-view|uploads-are|messages-stand|no-messages|a-buffer-opens)": "seconds each for a browser; page/shows/modern has a tree",
     "report/(counts|layouts)-are-those": "a second each; others have findings of the same rules",
     "page/firefox-": "another browser, which takes seconds to start",
     "page/of-a-farm-": "a browser for a page without script",

@@ -197,3 +197,26 @@ def calls_outside_of_command_buffers_are_listed(context: Context) -> None:
         said = browser.evaluate("document.querySelector('#state [data-part=Parameters]').textContent")
         check(all(handle in said for handle in [chosen["args"]["commandPool"], *chosen["args"]["pCommandBuffers"]]), said)
         browser.check_quiet(server.origin)
+
+
+@case
+def a_buffer_opens_at_the_element_of_the_first_instance(context: Context) -> None:
+    """The program numbers its elements, so the first row has the number of the instance; from instance 0 on the whole block is shown."""
+    record(context, [context.app("instances")])
+    draws = lines(context, "draws", "--json", "FILE")
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        for draw in draws:
+            at = draw["position"]
+            first = lines(context, "print", "--json", "--at", at, "FILE")[-1]["args"]["firstInstance"]
+            browser.open(f"{server.url}#/{server.captures()[0].split('/')[-1]}/commands/{at}")
+            shown(browser, at)
+            link = "#state [data-part='Set 0'] a.handle[data-object^=VkBuffer]"
+            title, extra = browser.evaluate(f"((link) => [link.title, JSON.parse(link.dataset.extra)])(document.querySelector(\"{link}\"))")
+            check((title, extra["as"]) == ((f"element {first}", "f32x2,f32,u32,f32x4") if first else ("", "block")), f"{at}: {title}, {extra}")
+            if first:
+                browser.click(link)
+                browser.wait_until(f"document.querySelectorAll('#drawer-view .memory .line .cell-value').length > 7 && {READY}")
+                rows = browser.evaluate("[...document.querySelectorAll('#drawer-view .memory .line:not(.head)')].map((row) => Number(row.querySelectorAll('.cell-value')[3].textContent))")
+                check(rows == list(range(first, 6)), f"elements {rows}, not from {first} on")
+        browser.check_quiet(server.origin)
+    check({draw["instances"] for draw in draws} == {1, 2}, f"{draws}")
