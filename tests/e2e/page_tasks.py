@@ -220,7 +220,7 @@ def recorded(context: Context) -> list[str]:
     if context.driver_dir:
         raise Skip("the driver of the tests has no OpenGL")
     program = context.installed("glmark2")
-    context.run([context.program("lapilli"), "capture", "-o", "glmark.lapilli", "--", *program, "-s", "400x300", "-b", "texture:texture-filter=mipmap:duration=1"], ZINK, expect=None)
+    context.run([context.program("lapilli"), "capture", "-o", "glmark.lapilli", "--", *program, "-s", "400x300", "-b", "texture:texture-filter=mipmap:nframes=16"], ZINK, expect=None)
     check(context.info("glmark.lapilli")["frames"] > 8, "glmark2 was not recorded")  # the end of its window may be an error of the window system
     return ["vkcube.lapilli", "glmark.lapilli"]
 
