@@ -15,7 +15,7 @@ export const TOKEN = "lapilli-token";
 const PLACE = "lapilli-place";
 const CACHE_BYTES = 96 << 20;
 const PICTURE_BYTES = 128 << 20;
-const PLAYS = /^\/(framebuffer|each|overdraw|pixel|debug|mesh|profile|screenshots|check|validation)\b/;
+const PLAYS = /^\/(framebuffer|each|overdraw|pixel|debug|mesh|profile|screenshots|check|validation)\b|^\/memory\/[^/]+\/after\//;
 
 /** Lets `limit` of its tasks run at once, the others in their order. */
 class Gate {

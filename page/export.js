@@ -56,16 +56,15 @@ export function savePicture(source) {
   return el("span", {class: "saves"}, png, raw);
 }
 
-/** For rows of a buffer: {object, at, as, columns, step, begin, end} as `view` has them when one saves. */
+/** For rows of a buffer: {object, at, columns, step, begin, end} as `view` has them when one saves, and rowsAt(offset, bytes). */
 export function saveRows(view) {
   const name = (what) => `${named(view.at, view.object)}${what}`;
   const csv = button("CSV", "save the rows", async () => {
-    const {object, at, as, columns, step, begin = 0, end} = view;
+    const {columns, step, begin = 0, end} = view;
     const lines = [["offset", ...columns ? columns.map(({label}) => label) : ["bytes"]].join()];
     for (let offset = begin; offset < end; offset += ROWS * step) {
       const bytes = Math.min(end - offset, ROWS * step);
-      const answer = await api.json(api.path("/memory/" + object, {at, offset: String(offset), bytes, as, stride: as ? step : null}));
-      const rows = columns ? answer.elements : (answer.hex.match(/.{1,32}/g) ?? []).map((one) => [one]);
+      const rows = await view.rowsAt(offset, bytes);
       rows.forEach((row, i) => lines.push([offset + i * step, ...row.map((value) => value ?? "")].join()));
     }
     save(name(".csv"), lines.join("\r\n") + "\r\n", "text/csv");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The bytes of a buffer as rows of typed columns, or in hexadecimal. Rows arrive when they are looked at.
+// The bytes of a buffer as rows of typed columns, or in hexadecimal. Rows arrive when they are looked at: first what the trace
+// alone tells of them, and then, where the device computed bytes of them, what a replay has there.
 
-import {api} from "./api.js";
+import {aborted, api} from "./api.js";
 import {chip, dim, el, fill, number, press, short, size, skeleton} from "./dom.js";
 import {saveRows} from "./export.js";
 import {pipelineNames} from "./facts.js";
@@ -14,6 +15,7 @@ const ROW = 20;
 const MEMBERS = 300;
 const LARGEST = 65536; // bytes of a block
 const WINDOW = 256;    // rows of one request
+const TOGETHER = 16;   // windows of which one replay tells the bytes
 const PRESETS = ["hex", "vec4", "mat4", "vec3", "vec2", "float", "uint", "int", "u16"];
 const BYTES = {
   u8: 1,
@@ -61,8 +63,13 @@ export function columnsOf(as) {
   return columns;
 }
 
+const knows = ({known}) => known === "yes" || known === "nobody";
+/** Whether a byte is known of an answer. */
+const isKnown = ({replayed, parts}, at) => replayed || parts.some((part) => at >= part.begin && at < part.end && knows(part));
+
 export class Memory {
-  constructor(box, facts, query) {
+  constructor(box, facts, query, signal) {
+    this.signal = signal;
     this.object = facts.object;
     this.at = query.at;
     this.whole = facts.creation?.args?.pCreateInfo?.size ?? 0;
@@ -87,8 +94,9 @@ export class Memory {
             () => go({query: {as: name === "hex" ? null : name, stride: null}}, {replace: true}), {data: {as: name}}));
     this.box = el("div", {class: "memory", tabindex: "0", "aria-label": "Bytes"});
     this.parts = el("div", {class: "texture dim"});
+    this.replay = el("div", {class: "texture dim", hidden: true});
     box.append(el("details", {class: "part", open: true}, el("summary", {}, "Bytes", this.about),
-                   el("div", {class: "tools"}, this.members, this.chips, this.types, dim("at"), this.from, saveRows(this)), this.box),
+                   el("div", {class: "tools"}, this.members, this.chips, this.types, dim("at"), this.from, saveRows(this)), this.box, this.replay),
         el("details", {class: "part", open: true}, el("summary", {}, "Written by"), this.parts));
     this.origins();
     this.show(query);
@@ -113,6 +121,7 @@ export class Memory {
     const end = Math.min(this.whole, this.begin + (Number(bytes) || this.whole));
     this.end = end;
     this.windows = new Map();
+    this.asked = new Set(); // windows of which a replay was asked
     fill(this.box);
     const head = el("div", {class: "line head"}, el("span", {class: "off"}, "offset"),
         columns ? columns.map(({label}) => el("span", {class: "cell-value"}, label)) : null);
@@ -138,11 +147,10 @@ export class Memory {
       const names = await pipelineNames(pipeline, this.at);
       const {members} = names.bindings.get(place)?.block ?? {members: []};
       const bytes = Math.min(this.whole - offset, Math.max(0, ...members.map(endOf)), LARGEST);
-      const answer = await api.json(api.path("/memory/" + this.object, {at: this.at, offset: String(offset), bytes}));
+      const answer = await this.ask({offset: String(offset), bytes});
       if (this.key !== key) return;
       const view = bytesOf(answer.hex);
-      const known = (at) => answer.parts.some((part) => offset + at >= part.begin && offset + at < part.end &&
-              (part.known === "yes" || part.known === "nobody"));
+      const known = (at) => isKnown(answer, offset + at);
       const shown = members.filter((member) => member.offset < bytes);
       const rows =
           shown.slice(0, MEMBERS)
@@ -175,12 +183,66 @@ export class Memory {
       const queries = {at: this.at, offset: String(offset), bytes, as: this.as, stride: this.as ? this.step : null};
       const have = (answer) => {
         windows.set(number, answer);
-        if (this.key === key) this.rows.refresh();
+        if (this.key !== key) return;
+        this.rows.refresh();
+        if (answer.parts && !answer.parts.every(knows)) this.wantReplayed(Math.floor(number / TOGETHER));
       };
       windows.set(number, null);
       api.json(api.path("/memory/" + this.object, queries)).then(have, (error) => have({
         error: error.sentence ?? String(error)
       }));
+    }
+  }
+
+  /** The same of bytes that only a replay tells, of some windows together. */
+  async wantReplayed(group) {
+    if (this.asked.has(group)) return;
+    this.asked.add(group);
+    const {key, windows} = this, many = WINDOW * this.step;
+    const offset = this.begin + group * TOGETHER * many, bytes = Math.min(this.end - offset, TOGETHER * many);
+    try {
+      const {hex, elements, ...rest} = await this.replayed({offset: String(offset), bytes, as: this.as, stride: this.as ? this.step : null});
+      for (let i = 0; i < TOGETHER && i * many < bytes; i++)
+        windows.set(group * TOGETHER + i, {
+          ...rest,
+          hex: hex?.slice(2 * i * many, 2 * (i + 1) * many),
+          elements: elements?.slice(i * WINDOW, (i + 1) * WINDOW)
+        });
+      if (this.key === key) this.rows.refresh();
+    } catch { /* what the trace tells stays, and says why */
+    }
+  }
+
+  /** What the trace tells of a range, or a replay where that is not all. Where no replay can, not all is known. */
+  async ask(queries) {
+    const told = await api.json(api.path("/memory/" + this.object, {at: this.at, ...queries}));
+    return told.parts.every(knows) ? told : this.replayed(queries).catch(() => told);
+  }
+
+  /** Values of rows, as a file has them: null or ?? where they are not known. */
+  async rowsAt(offset, bytes) {
+    const answer = await this.ask({offset: String(offset), bytes, as: this.as, stride: this.as ? this.step : null});
+    if (this.columns) return answer.elements.map((row) => row ?? this.columns.map(() => null));
+    const pairs = (answer.hex.match(/../g) ?? []).map((pair, i) => isKnown(answer, offset + i) ? pair : "??");
+    return (pairs.join("").match(/.{1,32}/g) ?? []).map((row) => [row]);
+  }
+
+  /** An answer with all bytes, as a replay has them behind the position. */
+  async replayed(queries) {
+    const path = api.path(`/memory/${this.object}/after/${this.at}`, queries), {signal} = this;
+    const say = (...text) => {
+      this.replay.hidden = false;
+      fill(this.replay, text);
+    };
+    say(el("span", {class: "spin"}), ` playing up to ${this.at}, for bytes that the device computed`);
+    try {
+      await api.work(path, {signal});
+      const answer = await api.json(path, {signal});
+      say("Bytes that the device computed are as a replay has them.");
+      return answer;
+    } catch (error) {
+      if (!aborted(error)) say(`No replay tells the bytes that the device computed: ${error.sentence ?? error}`);
+      throw error;
     }
   }
 
@@ -199,8 +261,7 @@ export class Memory {
     const from = within * 16, bytes = answer.hex.slice(from * 2, from * 2 + 32).match(/../g) ?? [];
     const cells = [], letters = [];
     bytes.forEach((pair, i) => {
-      const known = answer.parts.find(({begin, end}) => offset + i >= begin && offset + i < end)?.known;
-      const sure = known === "yes" || known === "nobody";
+      const sure = isKnown(answer, offset + i);
       const value = parseInt(pair, 16);
       cells.push((i && i % 4 === 0 ? "  " : " ") + (sure ? pair : "??"));
       letters.push(sure && value > 31 && value < 127 ? String.fromCharCode(value) : "·");

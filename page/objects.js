@@ -331,7 +331,7 @@ class ObjectView {
     if (type === "VkImage")
       this.content = new Texture(this.box, facts, query, signal);
     else if (type === "VkBuffer")
-      this.content = new Memory(this.box, facts, query);
+      this.content = new Memory(this.box, facts, query, signal);
     if (type === "VkPipeline") this.shaders(object, at, signal);
     if (facts.bindings?.length) this.box.append(bindings(facts.bindings, at));
     if (facts.creation)

@@ -41,6 +41,7 @@
 #include "replayer/verify/overdraw.h"
 #include "replayer/verify/pictures.h"
 #include "replayer/verify/profile.h"
+#include "replayer/verify/read_buffer.h"
 #include "replayer/verify/shader_values.h"
 #include "replayer/verify/texel_history.h"
 #include "replayer/verify/verify.h"
@@ -128,7 +129,7 @@ static int report_checks(const struct replay *r, const struct lap_log *log, bool
 static bool has_results(const struct replay_options *options)
 {
     return options->pictures.folder || options->texel.wanted || options->profile.wish.first_frame ||
-           options->debug.wish.at.count || options->mesh.wish.at.count;
+           options->debug.wish.at.count || options->mesh.wish.at.count || options->pictures.wish.kind == AFTER_BUFFER;
 }
 
 /* With --after the pictures are wanted that the changed code makes. */
@@ -140,12 +141,13 @@ static bool prints_values(const struct replay_options *options)
 /* --pictures, --overdraw, --pixel, --profile, --debug, --mesh. */
 static int write_results(struct replay *r, const struct lap_log *log)
 {
-    switch (r->options.texel.wanted               ? replay_print_texel_history(r)
-            : r->options.overdraw.wish.at.count   ? replay_write_overdraw(r)
-            : r->options.mesh.wish.at.count       ? replay_print_mesh(r)
-            : prints_values(&r->options)          ? replay_print_shader_values(r)
-            : r->options.profile.wish.first_frame ? replay_print_profile(r)
-                                                  : replay_write_pictures(r)) {
+    switch (r->options.texel.wanted                         ? replay_print_texel_history(r)
+            : r->options.overdraw.wish.at.count             ? replay_write_overdraw(r)
+            : r->options.mesh.wish.at.count                 ? replay_print_mesh(r)
+            : r->options.pictures.wish.kind == AFTER_BUFFER ? replay_write_buffer(r)
+            : prints_values(&r->options)                    ? replay_print_shader_values(r)
+            : r->options.profile.wish.first_frame           ? replay_print_profile(r)
+                                                            : replay_write_pictures(r)) {
     case LAP_OK:
         return EXIT_GOOD;
     case LAP_ERROR_UNSUPPORTED:

@@ -196,14 +196,31 @@ static enum lap_status parse_raw(const struct row *row, const char *text, struct
                                               : lap_fail(LAP_ERROR_ARGUMENT, "--raw takes =also, not \"%s\"", text);
 }
 
+static enum lap_status check_alone(const struct replay_options *options, enum replay_action action)
+{
+    if (options->listen || options->verify || options->hashes_file || options->blackhole || options->measure ||
+        options->read_list || options->list_objects || action == REPLAY_ACTION_CHECK)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--pictures is for a replay of a file, alone");
+    if (options->json && options->validate)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --pictures or for --validate, not for both");
+    return LAP_OK;
+}
+
 static enum lap_status check_pictures(const struct replay_options *options, enum replay_action action)
 {
     const struct replay_pictures *pictures = &options->pictures;
 
-    if ((pictures->image.image && !pictures->after.count) || (pictures->image.aspect && !pictures->image.image))
-        return lap_fail(LAP_ERROR_ARGUMENT, "--image is for --after, and --image-aspect for --image");
-    if (pictures->image.image && pictures->names)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--targets are attachments: without --image");
+    if ((pictures->wish.kind && !pictures->after.count) ||
+        (pictures->wish.aspect && pictures->wish.kind != AFTER_IMAGE))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--image and --buffer are for --after, and --image-aspect for --image");
+    if (pictures->wish.kind && pictures->names)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--targets are attachments: without --image and --buffer");
+    if (pictures->wish.kind == AFTER_BUFFER) {
+        if (pictures->raw || pictures->how.has_range || pictures->how.channels || pictures->list_file ||
+            pictures->each.at.count || (pictures->folder && !options->wait))
+            return lap_fail(LAP_ERROR_ARGUMENT, "--buffer writes bytes alone, without --pictures");
+        return check_alone(options, action);
+    }
     if (!pictures->folder && (pictures->after.count || pictures->each.at.count || pictures->list_file ||
                               pictures->names || pictures->raw || pictures->how.has_range || pictures->how.channels))
         return lap_fail(LAP_ERROR_ARGUMENT,
@@ -229,12 +246,7 @@ static enum lap_status check_pictures(const struct replay_options *options, enum
         return lap_fail(LAP_ERROR_ARGUMENT, "--thumbs are pictures: without --raw");
     if (pictures->raw && !pictures->also_png && (pictures->how.has_range || pictures->how.channels))
         return lap_fail(LAP_ERROR_ARGUMENT, "--raw writes all bytes as they are: without --range and --channels");
-    if (options->listen || options->verify || options->hashes_file || options->blackhole || options->measure ||
-        options->read_list || options->list_objects || action == REPLAY_ACTION_CHECK)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--pictures is for a replay of a file, alone");
-    if (options->json && options->validate)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--json is for --pictures or for --validate, not for both");
-    return LAP_OK;
+    return check_alone(options, action);
 }
 
 static enum lap_status store_number(const struct row *row, const char *value, struct replay_options *out)
@@ -437,6 +449,9 @@ static const struct row rows[] = {
      .take = replay_take_image, .asked = true},
     {"--image-aspect", "NAME", "with --image: color, depth, stencil, or plane0 to plane2; default: the first one",
      .take = replay_take_image_aspect, .asked = true},
+    {"--buffer", "VkBuffer:N",
+     "with --after, without --pictures: write this buffer's bytes to stdout; also N,OFFSET,SIZE",
+     .take = replay_take_buffer},
     {"--each", "POSITION",
      "with --pictures: the attachments behind each draw of this render pass, label, command buffer or other place",
      .take = take_each, .asked = true},

@@ -17,6 +17,7 @@ struct row {
 /* ---- what is printed of a place, and images (options_results.c) ---- */
 
 enum lap_status replay_take_image(const struct row *row, const char *value, struct replay_options *out) LAP_MUST_CHECK;
+enum lap_status replay_take_buffer(const struct row *row, const char *value, struct replay_options *out) LAP_MUST_CHECK;
 enum lap_status replay_take_image_aspect(const struct row *row, const char *value,
                                          struct replay_options *out) LAP_MUST_CHECK;
 

@@ -51,9 +51,28 @@ enum lap_status replay_take_target(const struct row *row, const char *value, str
 
 enum lap_status replay_take_image(const struct row *row, const char *value, struct replay_options *out)
 {
-    struct after_image *image = &out->pictures.image;
+    struct after_wish *wish = &out->pictures.wish;
 
-    return take_image(row, value, &image->image, &image->level, &image->layer);
+    wish->kind = AFTER_IMAGE;
+    return take_image(row, value, &wish->index, &wish->level, &wish->layer);
+}
+
+/* "VkBuffer:7", or with an offset, and a size. */
+enum lap_status replay_take_buffer(const struct row *row, const char *value, struct replay_options *out)
+{
+    struct after_wish *wish = &out->pictures.wish;
+    const char *numbers = value + strlen("VkBuffer:");
+    int end = 0;
+
+    wish->kind = AFTER_BUFFER;
+    if (strncmp(value, "VkBuffer:", strlen("VkBuffer:")) != 0 || strspn(numbers, "0123456789,") != strlen(numbers) ||
+        strlen(numbers) > 60 ||
+        sscanf(numbers, "%" SCNu64 "%n,%" SCNu64 "%n,%" SCNu64 "%n", &wish->index, &end, &wish->offset, &end,
+               &wish->bytes, &end) < 1 ||
+        numbers[end] || !wish->index)
+        return lap_fail(LAP_ERROR_ARGUMENT, "%s wants VkBuffer:N, perhaps with ,OFFSET or ,OFFSET,SIZE, not \"%s\"",
+                        row->name, value);
+    return LAP_OK;
 }
 
 enum lap_status replay_take_image_aspect(const struct row *row, const char *value, struct replay_options *out)
@@ -67,7 +86,7 @@ enum lap_status replay_take_image_aspect(const struct row *row, const char *valu
 
     for (size_t i = 0; i < sizeof aspects / sizeof *aspects; i++)
         if (strcmp(value, aspects[i].name) == 0) {
-            out->pictures.image.aspect = aspects[i].aspect;
+            out->pictures.wish.aspect = aspects[i].aspect;
             return LAP_OK;
         }
     return lap_fail(LAP_ERROR_ARGUMENT, "%s wants color, depth, stencil, plane0, plane1 or plane2, not \"%s\"",

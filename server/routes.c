@@ -21,6 +21,16 @@
     {                                                                                                                  \
         .name = #name_, .form = LAP_FORM_NUMBERS, .option = "--" #name_, .about = about_                               \
     }
+#define AS                                                                                                             \
+    {                                                                                                                  \
+        .name = "as", .form = LAP_FORM_NAME, .option = "--as",                                                         \
+        .about = "types of an element's parts, like f32x3, u32, vec4, mat4, or f32x3,u8x4; hexadecimal without it"     \
+    }
+#define STRIDE                                                                                                         \
+    {                                                                                                                  \
+        .name = "stride", .form = LAP_FORM_NUMBER, .option = "--stride",                                               \
+        .about = "bytes from an element to the next, like 24"                                                          \
+    }
 /* A shader may have no text: a driver's code, and what is no SPIR-V. */
 #define WITHOUT_TEXT (1u << LAP_TOOL_UNSUPPORTED)
 /* lapilli check says so of a trace that can't be played. */
@@ -191,15 +201,26 @@ const struct lap_route lap_routes[] = {
             "bytes=240.",
      .words = {"memory", "--json"},
      .parameters = {AT("--at"),
-                    {.name = "as", .form = LAP_FORM_NAME, .option = "--as",
-                     .about = "types of an element's parts, like f32x3, u32, vec4, mat4, or f32x3,u8x4; hexadecimal "
-                              "without it"},
-                    {.name = "stride", .form = LAP_FORM_NUMBER, .option = "--stride",
-                     .about = "bytes from an element to the next, like 24"},
+                    AS,
+                    STRIDE,
                     FLAG(parts, "only who wrote which range"),
                     OBJECT,
                     {.name = "offset", .form = LAP_FORM_NUMBER, .about = "of the first byte, from 0"},
                     {.name = "bytes", .form = LAP_FORM_NUMBER, .about = "how many; all without it"}}},
+    {.name = "memory_after",
+     .pattern = "memory/{object}/after/{at}",
+     .about = "the same by a replay, with the bytes that the device computed",
+     .use = "To read what a dispatch or a draw stored, where 'memory' says that the device computed it: at=3.1.1.42, "
+            "object=VkBuffer:2, as=f32x3, offset=0, bytes=240.",
+     .kind = LAP_ROUTE_PLAYS,
+     .words = {"memory", "--json"},
+     .has_progress = true,
+     .parameters = {AT("--after"),
+                    AS,
+                    STRIDE,
+                    OBJECT,
+                    {.name = "offset", .form = LAP_FORM_NUMBER, .about = "of the first byte, from 0"},
+                    {.name = "bytes", .form = LAP_FORM_NUMBER, .about = "how many; the first 4096 without it"}}},
     {.name = "image",
      .pattern = "images/{object}",
      .about = "where the texels of an image that were uploaded come from",

@@ -11,6 +11,7 @@
 #include "inspector/memory/memory_state.h"
 #include "tools/common/arguments.h"
 #include "tools/common/calls.h"
+#include "tools/common/replay_child.h"
 #include "tools/common/sandboxed_work.h"
 #include "tools/common/tool.h"
 #include "tools/show/memory_print.h"
@@ -30,8 +31,10 @@ static const char help[] =
     "Shows the bytes of a buffer at a position of a trace, without a GPU, and who wrote them: the host, fills, and "
     "copies\n"
     "of such bytes. Of bytes that the device computed it names the command that may have written them last.\n"
+    "With --after instead of --at a replay on a GPU of this machine tells all bytes, also those.\n"
     "\n"
     "  --at POSITION      after this has happened: FRAME, FRAME.SUBMIT, #PACKET and so on (lapilli tree)\n"
+    "  --after POSITION   behind a command of a command buffer, or the last one of another place, by a replay\n"
     "  --as TYPE,…        as numbers: u8 to u64, i8 to i64, f16 to f64, x8 to x64 (hexadecimal), with a count like\n"
     "                     f32x3; or float, half, double, int, uint, vec2 to vec4, ivec…, uvec…, mat2 to mat4. Several\n"
     "                     describe a structure: vec3,vec3,vec2\n"
@@ -40,10 +43,17 @@ static const char help[] =
     "  -o, --output FILE  the bytes, into a new file; zeroes where they are not known\n"
     "  --json             one JSON object\n"
     "  --color WHEN       auto (default: on a terminal, unless NO_COLOR is set), always, never\n"
+    "  --gpu GPU          with --after: as for lapilli replay; so are the next three\n"
+    "  --wait-limit SECONDS  with --after\n"
+    "  --sandbox HOW      with --after\n"
+    "  --progress FD      with --after\n"
     "  --help             this text\n"
     "\n"
-    "Exit status: 0; 1 out of memory or output failed; 2 wrong usage, or the trace has no such position or buffer; 3\n"
-    "no readable trace; 4 the trace is incomplete; 5 with -o: some bytes are not known.\n";
+    "Exit status: 0; 1 out of memory, or output or the replay failed; 2 wrong usage, or the trace has no such "
+    "position\n"
+    "or buffer; 3 no readable trace; 4 the trace is incomplete; 5 with -o: some bytes are not known; with --after: "
+    "this\n"
+    "machine can't play it, or can't read the buffer.\n";
 
 struct options {
     struct position at;
@@ -52,7 +62,9 @@ struct options {
     int colour;
     uint64_t stride, offset, size, index; /* size 0: not given */
     const char *path, *output;
-    int fd; /* of output */
+    const char *after, *gpu, *wait_limit, *sandbox, *progress; /* after: the text of `at`; NULL: no replay is wanted */
+    int fd;                                                    /* of output */
+    int replayed; /* bytes from the offset on, as a replay has them; -1: not wanted */
 };
 
 static const struct lap_verb verb = {PROGRAM, help};
@@ -70,10 +82,20 @@ static enum lap_status take_buffer(const struct lap_argument *row, const char *v
     return status;
 }
 
+static enum lap_status take_after(const struct lap_argument *row, const char *value)
+{
+    struct options *options = row->out;
+
+    options->after = value;
+    return position_parse(value, &options->at);
+}
+
 static int check(struct options *options)
 {
     if (!options->at.count)
-        return lap_usage(&verb, "--at is missing");
+        return lap_usage(&verb, "--at or --after is missing");
+    if ((options->gpu || options->wait_limit || options->sandbox || options->progress) && !options->after)
+        return lap_usage(&verb, "--gpu, --wait-limit, --sandbox and --progress are for --after");
     if (options->stride && !options->has_type)
         return lap_usage(&verb, "--stride is for --as");
     if (options->stride && options->stride < options->type.bytes)
@@ -101,6 +123,11 @@ static enum lap_status take_type(const struct lap_argument *row, const char *val
 static int parse(int argc, char **argv, struct options *options)
 {
     const struct lap_argument rows[] = {LAP_VALUE("at", &options->at, lap_take_position),
+                                        LAP_VALUE("after", options, take_after),
+                                        LAP_TEXT("gpu", &options->gpu),
+                                        LAP_TEXT("wait-limit", &options->wait_limit),
+                                        LAP_CHOICE("sandbox", &options->sandbox, "on", "off", "auto"),
+                                        LAP_TEXT("progress", &options->progress),
                                         LAP_VALUE("as", options, take_type),
                                         LAP_NUMBER("stride", &options->stride, 1, UINT64_MAX),
                                         LAP_FLAG("parts", &options->parts),
@@ -128,6 +155,17 @@ struct view {
     bool colour, unknown;
 };
 
+static enum lap_status read_replayed(const struct options *options, uint64_t at, uint64_t bytes, uint8_t *out)
+{
+    for (uint64_t done = 0; done < bytes;) {
+        ssize_t got = pread(options->replayed, out + done, bytes - done, (off_t)(at - options->offset + done));
+        if (got <= 0)
+            return lap_fail(LAP_ERROR_IO, "the replay has other bytes than the trace says");
+        done += (uint64_t)got;
+    }
+    return LAP_OK;
+}
+
 /* Calls `put` with the bytes of [begin, end) of the buffer, in pieces of whole `step`s. */
 static enum lap_status each_piece(const struct view *view, uint64_t begin, uint64_t end, uint64_t step,
                                   enum lap_status (*put)(const struct view *view, uint64_t at, const uint8_t *data,
@@ -140,7 +178,9 @@ static enum lap_status each_piece(const struct view *view, uint64_t begin, uint6
 
     for (uint64_t at = begin; at < end && status == LAP_OK; at += piece) {
         uint64_t bytes = end - at < piece ? end - at : piece;
-        status = memory_of_buffer(view->state, view->options->index, at, bytes, data, &answer);
+        status = view->options->replayed < 0
+                     ? memory_of_buffer(view->state, view->options->index, at, bytes, data, &answer)
+                     : read_replayed(view->options, at, bytes, data);
         if (status == LAP_OK)
             status = put(view, at, data, bytes);
     }
@@ -163,9 +203,9 @@ static const struct memory_part *part_at(const struct view *view, uint64_t at)
     return &view->parts.parts[low];
 }
 
-static bool is_shown(const struct memory_part *part)
+static bool is_shown(const struct view *view, const struct memory_part *part)
 {
-    return part->known == MEMORY_KNOWN || part->known == MEMORY_NOBODY;
+    return part->known == MEMORY_KNOWN || part->known == MEMORY_NOBODY || view->options->replayed >= 0;
 }
 
 static enum lap_status put_hex(const struct view *view, uint64_t at, const uint8_t *data, uint64_t bytes)
@@ -201,7 +241,7 @@ static enum lap_status text_bytes(const struct view *view)
     for (size_t i = 0; i < view->parts.count && status == LAP_OK; i++) {
         const struct memory_part *part = &view->parts.parts[i];
         put_part(view, part);
-        if (!view->options->parts && part->known == MEMORY_KNOWN)
+        if (!view->options->parts && part->known != MEMORY_NOBODY && is_shown(view, part))
             status = each_piece(view, view->begin + part->begin, view->begin + part->end, LINE, put_hex);
     }
     return status;
@@ -214,7 +254,7 @@ static bool knows(const struct view *view, uint64_t at)
     const struct memory_part *last = part_at(view, at + view->options->type.bytes - 1);
 
     for (; part <= last; part++)
-        if (!is_shown(part))
+        if (!is_shown(view, part))
             return false;
     return true;
 }
@@ -282,8 +322,9 @@ static enum lap_status put_json(const struct view *view)
     enum lap_status status = LAP_OK;
 
     printf("{\"at\": \"%s\", \"object\": \"VkBuffer:%" PRIu64 "\", \"size\": %" PRIu64 ", \"offset\": %" PRIu64
-           ", \"bytes\": %" PRIu64 ", \"not_followed\": ",
-           view->at, options->index, view->size, view->begin, view->end - view->begin);
+           ", \"bytes\": %" PRIu64 ", \"replayed\": %s, \"not_followed\": ",
+           view->at, options->index, view->size, view->begin, view->end - view->begin,
+           options->replayed >= 0 ? "true" : "false");
     lap_text_put_json(stdout, view->parts.not_followed);
     fputs(", \"parts\": [", stdout);
     for (size_t i = 0; i < view->parts.count; i++) {
@@ -353,7 +394,7 @@ static enum lap_status show(struct view *view, const struct lap_reader *trace, u
         status =
             memory_of_buffer(view->state, options->index, view->begin, view->end - view->begin, NULL, &view->parts);
     for (size_t i = 0; i < view->parts.count; i++)
-        view->unknown |= !is_shown(&view->parts.parts[i]);
+        view->unknown |= !is_shown(view, &view->parts.parts[i]);
     if (status != LAP_OK)
         return status;
     if (options->output)
@@ -408,11 +449,40 @@ static int write_file(struct options *options)
     return code;
 }
 
+/* Returns -1, or an exit status after a message, which may be the replay's. */
+static int play(struct options *options)
+{
+    const uint64_t bytes = options->size ? options->size : options->output ? 0 : SHOWN;
+    const char *words[20] = {"lapilli-replay", "--quiet",      "--present", "headless",
+                             "--after",        options->after, "--buffer"};
+    const char *const optional[] = {"--gpu",     options->gpu,     "--wait-limit", options->wait_limit,
+                                    "--sandbox", options->sandbox, "--progress",   options->progress,
+                                    NULL};
+    char buffer[96];
+    unsigned count = 7;
+    int code;
+
+    snprintf(buffer, sizeof buffer, "VkBuffer:%" PRIu64 ",%" PRIu64 ",%" PRIu64, options->index, options->offset,
+             bytes);
+    words[count++] = buffer;
+    for (size_t i = 0; optional[i]; i += 2)
+        if (optional[i + 1]) {
+            words[count++] = optional[i];
+            words[count++] = optional[i + 1];
+        }
+    words[count++] = "--";
+    words[count] = options->path;
+    code = lap_replay_child(PROGRAM, words, &options->replayed);
+    return code == LAP_TOOL_OK || code == LAP_TOOL_INCOMPLETE ? -1 : code;
+}
+
 int main(int argc, char **argv)
 {
-    struct options options = {.colour = -1, .fd = -1};
+    struct options options = {.colour = -1, .fd = -1, .replayed = -1};
     int code = parse(argc, argv, &options);
 
+    if (code < 0 && options.after)
+        code = play(&options);
     if (code >= 0)
         return code;
     if (options.output)

@@ -2,19 +2,16 @@
 /* lapilli-report: what is wrong or wasteful in a trace. */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "inspector/report/report.h"
 #include "tools/common/arguments.h"
 #include "tools/common/calls.h"
 #include "tools/common/progress.h"
+#include "tools/common/replay_child.h"
 #include "tools/common/sandboxed_work.h"
 #include "tools/common/tool.h"
 #include "tools/common/whole_file.h"
@@ -143,15 +140,16 @@ static int read_profile(struct job *job)
     return code;
 }
 
-/* In the child. */
-static void become_replay(const struct options *options, const char *path, int output, pid_t parent)
+/* Returns -1, or an exit status after a message, which may be the replay's. */
+static int play(struct job *job)
 {
+    const struct options *options = job->options;
     const char *words[20] = {"lapilli-replay", "--validate", "--json", "--quiet", "--present", "headless"};
     const char *const optional[] = {
         "--gpu",      options->gpu,      "--wait-limit", options->wait_limit, "--sandbox", options->sandbox,
         "--messages", options->messages, "--progress",   options->progress,   NULL};
     unsigned count = 6;
-    int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int output, code;
 
     for (size_t i = 0; optional[i]; i += 2)
         if (optional[i + 1]) {
@@ -160,34 +158,7 @@ static void become_replay(const struct options *options, const char *path, int o
         }
     words[count++] = "--";
     words[count] = options->path;
-    if (lap_tool_end_with(parent) && none >= 0 && dup2(none, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0)
-        execv(path, (char *const *)(uintptr_t)words);
-    _exit(LAP_TOOL_NOT_STARTED);
-}
-
-/* Returns -1, or an exit status after a message, which may be the replay's. */
-static int play(struct job *job)
-{
-    char path[PATH_MAX];
-    pid_t parent = getpid(), child;
-    int output = memfd_create("messages", MFD_CLOEXEC), status = 0, code;
-
-    if (!lap_tool_find_beside("lapilli-replay", path)) {
-        fprintf(stderr, PROGRAM ": lapilli-replay is not beside this program\n");
-        return LAP_TOOL_NOT_STARTED;
-    }
-    fflush(NULL);
-    (void)signal(SIGCHLD, SIG_DFL); /* with SIG_IGN, waitpid would find no child */
-    child = output >= 0 ? fork() : -1;
-    if (child == 0)
-        become_replay(job->options, path, output, parent);
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    code = child < 0 ? LAP_TOOL_NOT_STARTED : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    if (child < 0)
-        fprintf(stderr, PROGRAM ": no replay can be started: %s\n", strerror(errno));
-    else if (!WIFEXITED(status))
-        fprintf(stderr, PROGRAM ": the replay was ended: %s\n", strsignal(WTERMSIG(status)));
+    code = lap_replay_child(PROGRAM, words, &output);
     /* Errors that were found make it LAP_TOOL_FAILED; its last line says whether it came to the end. */
     if (code == LAP_TOOL_OK || code == LAP_TOOL_INCOMPLETE || code == LAP_TOOL_FAILED)
         code = read_all(output, "the output of the replay", &job->messages);

@@ -23,7 +23,7 @@
 
 struct after {
     const struct lap_reader *trace;
-    const struct after_image *image;
+    const struct after_wish *wish;
     struct position_found found;
     struct lap_arena arena;
     /* What the walk found at the command. */
@@ -59,7 +59,7 @@ static enum lap_status visit(void *user, const struct bound_visit *visit)
 {
     struct after *a = user;
 
-    return a->is_place && !a->image->image && visit->work != POSITION_DRAW ? LAP_OK : keep(a, visit);
+    return a->is_place && a->wish->kind == AFTER_ATTACHMENTS && visit->work != POSITION_DRAW ? LAP_OK : keep(a, visit);
 }
 
 /* at: not of a packet. */
@@ -75,12 +75,12 @@ static enum lap_status find_command(struct after *a, const struct position *at)
         return status;
     if (!a->position.count)
         return lap_fail(LAP_ERROR_ARGUMENT, "%s has no %s", position_text(at, text),
-                        a->image->image ? "command" : "draw");
+                        a->wish->kind ? "command" : "draw");
     status = position_find(a->trace, &a->position, &a->found);
     if (status != LAP_OK)
         return status;
     position_text(&a->position, text);
-    if (a->targets.kind == BOUND_NO_PASS && !a->image->image)
+    if (a->targets.kind == BOUND_NO_PASS && a->wish->kind == AFTER_ATTACHMENTS)
         return lap_fail(LAP_ERROR_UNSUPPORTED,
                         "%s, %s, is in no render pass: an image is wanted, like --image VkImage:7", text,
                         gen_command_names[a->command]);
@@ -154,7 +154,7 @@ static enum lap_status read_trace(struct after *a)
                                          .last_ticket = a->found.ticket}};
     enum lap_status status = recordings_init(&a->recordings, a->trace);
 
-    if (status == LAP_OK && a->image->image && !(a->layouts = image_layouts_create()))
+    if (status == LAP_OK && a->wish->kind == AFTER_IMAGE && !(a->layouts = image_layouts_create()))
         status = lap_no_memory("layouts of images");
     if (status == LAP_OK && a->layouts) {
         image_layouts_visitor(a->layouts, a->found.ticket, &visitors[1]);
@@ -192,27 +192,27 @@ static enum lap_status choose_aspect(const struct after *a, const VkImageCreateI
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         *out = all[i];
-        if ((!a->image->aspect || a->image->aspect == *out) && lap_texels_block(info->format, *out, &block))
+        if ((!a->wish->aspect || a->wish->aspect == *out) && lap_texels_block(info->format, *out, &block))
             return LAP_OK;
     }
-    return a->image->aspect
-               ? lap_fail(LAP_ERROR_ARGUMENT, "VkImage:%" PRIu64 " has no such aspect", a->image->image)
-               : lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 " has a format that is not known", a->image->image);
+    return a->wish->aspect
+               ? lap_fail(LAP_ERROR_ARGUMENT, "VkImage:%" PRIu64 " has no such aspect", a->wish->index)
+               : lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 " has a format that is not known", a->wish->index);
 }
 
 static enum lap_status check_image(const struct after *a, const VkImageCreateInfo *info)
 {
-    const struct after_image *image = a->image;
+    const struct after_wish *image = a->wish;
     char text[POSITION_TEXT_BYTES];
     uint32_t layers;
 
     if (!info)
         return lap_fail(LAP_ERROR_ARGUMENT, "up to %s there is no VkImage:%" PRIu64, position_text(&a->position, text),
-                        image->image);
+                        image->index);
     layers = info->imageType == VK_IMAGE_TYPE_3D && image->level < 32 ? info->extent.depth >> image->level
                                                                       : info->arrayLayers;
     if (image->level >= info->mipLevels || image->layer >= (layers ? layers : 1))
-        return lap_fail(LAP_ERROR_ARGUMENT, "VkImage:%" PRIu64 " has %u levels and %u %s there", image->image,
+        return lap_fail(LAP_ERROR_ARGUMENT, "VkImage:%" PRIu64 " has %u levels and %u %s there", image->index,
                         info->mipLevels, layers ? layers : 1,
                         info->imageType == VK_IMAGE_TYPE_3D ? "slices" : "layers");
     return LAP_OK;
@@ -226,10 +226,10 @@ static bool layout_behind_pass(const struct after *a, VkImageAspectFlags aspect,
     for (size_t i = 0; i < a->targets.attachment_count && a->targets.kind != BOUND_NO_PASS; i++) {
         const struct attachment *one = &a->targets.attachments[i];
         const VkImageSubresourceRange *range = &one->range;
-        if (one->image != a->image->image || a->image->level != range->baseMipLevel ||
-            a->image->layer < range->baseArrayLayer ||
+        if (one->image != a->wish->index || a->wish->level != range->baseMipLevel ||
+            a->wish->layer < range->baseArrayLayer ||
             (range->layerCount != VK_REMAINING_ARRAY_LAYERS &&
-             a->image->layer - range->baseArrayLayer >= range->layerCount))
+             a->wish->layer - range->baseArrayLayer >= range->layerCount))
             continue;
         *out = is_stencil ? one->stencil_layout : one->layout;
         if (lap_texels_aspects(one->format) == (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT) &&
@@ -243,14 +243,14 @@ static bool layout_behind_pass(const struct after *a, VkImageAspectFlags aspect,
 static enum lap_status find_layout(struct after *a, VkImageAspectFlags aspect, struct content *content)
 {
     const char *obstacle = "is not followed";
-    const struct image_layout *layout = image_layouts_of(a->layouts, a->image->image, &obstacle);
-    const uint32_t layer = layout && a->image->layer < layout->layers ? a->image->layer : 0;
+    const struct image_layout *layout = image_layouts_of(a->layouts, a->wish->index, &obstacle);
+    const uint32_t layer = layout && a->wish->layer < layout->layers ? a->wish->layer : 0;
     struct image_subresource one;
 
     if (!layout)
-        return lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 ": %s", a->image->image, obstacle);
-    one = image_layout_of(layout, aspect, a->image->level, layer);
-    content->layout = image_layout_of_all(layout, a->image->level, layer);
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 ": %s", a->wish->index, obstacle);
+    one = image_layout_of(layout, aspect, a->wish->level, layer);
+    content->layout = image_layout_of_all(layout, a->wish->level, layer);
     content->queue = image_layouts_queue(a->layouts, layout);
     if (layout_behind_pass(a, aspect, &content->layout)) {
         one.layout = VK_IMAGE_LAYOUT_GENERAL;
@@ -258,18 +258,18 @@ static enum lap_status find_layout(struct after *a, VkImageAspectFlags aspect, s
     }
     if (one.between)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 " is between two queue families there",
-                        a->image->image);
+                        a->wish->index);
     if (content->layout == VK_IMAGE_LAYOUT_UNDEFINED && one.layout != VK_IMAGE_LAYOUT_UNDEFINED)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "VkImage:%" PRIu64 " has a layout for depth and another one for stencil",
-                        a->image->image);
+                        a->wish->index);
     return LAP_OK;
 }
 
 static enum lap_status list_image(struct after *a, struct picture_list *targets)
 {
-    const VkImageCreateInfo *info = image_info_of(&a->images, a->image->image);
+    const VkImageCreateInfo *info = image_info_of(&a->images, a->wish->index);
     struct content content = {
-        .kind = CONTENT_IMAGE, .index = a->image->image, .level = a->image->level, .layer = a->image->layer};
+        .kind = CONTENT_IMAGE, .index = a->wish->index, .level = a->wish->level, .layer = a->wish->layer};
     char name[64], level[20] = "", layer[20] = "";
     enum lap_status status = check_image(a, info);
 
@@ -499,10 +499,10 @@ static enum lap_status add_edits(struct after *a)
 
 /* ---- the whole ---- */
 
-enum lap_status edit_after(const struct lap_reader *trace, const struct position *at, const struct after_image *image,
+enum lap_status edit_after(const struct lap_reader *trace, const struct position *at, const struct after_wish *wish,
                            struct lap_edits *edits, struct picture_list *targets, struct after_result *result)
 {
-    struct after a = {.trace = trace, .image = image, .edits = edits};
+    struct after a = {.trace = trace, .wish = wish, .edits = edits};
     enum lap_status status = position_find(trace, at, &a.found);
 
     result->left_out[0] = 0;
@@ -518,7 +518,9 @@ enum lap_status edit_after(const struct lap_reader *trace, const struct position
     if (status == LAP_OK)
         status = read_trace(&a);
     if (status == LAP_OK)
-        status = image->image ? list_image(&a, targets) : list_attachments(&a, targets, result);
+        status = wish->kind == AFTER_IMAGE         ? list_image(&a, targets)
+                 : wish->kind == AFTER_ATTACHMENTS ? list_attachments(&a, targets, result)
+                                                   : LAP_OK;
     if (status == LAP_OK)
         status = add_edits(&a);
     result->position = a.position;

@@ -24,21 +24,23 @@ struct after_result {
     bool in_early_subpass;    /* later subpasses need not keep what they don't use */
 };
 
-/* A level of a layer of an image. */
-struct after_image {
-    uint64_t image;               /* 0: the attachments are wanted */
+/* What is wanted behind the command. */
+struct after_wish {
+    enum { AFTER_ATTACHMENTS, AFTER_IMAGE, AFTER_BUFFER } kind;
+    uint64_t index;               /* of the image or the buffer */
     uint32_t level, layer;        /* layer: of a volume the slice */
     VkImageAspectFlagBits aspect; /* or plane; 0: the first one that the format has */
+    uint64_t offset, bytes;       /* of the buffer; bytes 0: to its end */
 };
 
 /* Adds to edits of the trace, and the attachments to the list: color0, depth, stencil and so on; each layer that is
  * drawn to is one, like color0-layer1. An attachment with several samples stands for the image that it is resolved
  * into. at: a command in a render pass, or a place with draws, which means its last one.
  *
- * With an image it alone is in the list, like image7-mip1-layer2; and `at` is any command, or a place, which means its
- * last one. LAP_ERROR_ARGUMENT: there is no such place, draw, command or image. LAP_ERROR_UNSUPPORTED: a sentence has
- * the obstacle. */
-enum lap_status edit_after(const struct lap_reader *trace, const struct position *at, const struct after_image *image,
+ * With an image it alone is in the list, like image7-mip1-layer2, with a buffer nothing; and `at` is any command, or a
+ * place, which means its last one. LAP_ERROR_ARGUMENT: there is no such place, draw, command or image.
+ * LAP_ERROR_UNSUPPORTED: a sentence has the obstacle. */
+enum lap_status edit_after(const struct lap_reader *trace, const struct position *at, const struct after_wish *wish,
                            struct lap_edits *edits, struct picture_list *targets,
                            struct after_result *result) LAP_MUST_CHECK;
 

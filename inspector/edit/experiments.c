@@ -118,13 +118,13 @@ static enum lap_status leave_some_out(struct edit_work *work, struct lap_edits *
 
 static enum lap_status end_after(struct edit_work *work, struct lap_edits *edits)
 {
-    static const struct after_image none = {.image = 0};
+    static const struct after_wish attachments = {.kind = AFTER_ATTACHMENTS};
     struct after_result result;
     enum lap_status status;
 
     if (!work->after || !work->after->count)
         return LAP_OK;
-    status = edit_after(work->reader, work->after, work->image ? work->image : &none, edits, work->pictures, &result);
+    status = edit_after(work->reader, work->after, work->wish ? work->wish : &attachments, edits, work->pictures, &result);
     if (status == LAP_OK && result.left_out[0])
         lap_log(work->log, LAP_LOG_WARNING, "not all is in the pictures: %s", result.left_out);
     if (status == LAP_OK && result.in_early_subpass)

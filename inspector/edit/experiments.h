@@ -43,10 +43,10 @@ struct edit_experiments {
 struct edit_work {
     const struct edit_experiments *wanted;
     const struct lap_log *log;
-    uint64_t last_frame;    /* that is played; 0: all are */
-    struct position *after; /* count 0, or where the trace ends, with pictures to take (inspector/edit/after.h):
-                               becomes exact */
-    const struct after_image *image; /* with `after`: NULL, or the image whose picture is taken, if it names one */
+    uint64_t last_frame;           /* that is played; 0: all are */
+    struct position *after;        /* count 0, or where the trace ends, with pictures to take (inspector/edit/after.h):
+                                      becomes exact */
+    const struct after_wish *wish; /* with `after`: what is wanted there; NULL: the attachments */
     const struct each_request *each; /* NULL, or with at.count 0; or where pictures of all draws are to be taken */
     struct picture_list *pictures;   /* with `after` and `each`: gets them */
     const struct texel_wish *texel;  /* NULL, or the one whose history is wanted (inspector/question/texel_history.h) */

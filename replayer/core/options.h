@@ -42,7 +42,7 @@ struct picture_list;      /* inspector/state/picture_list.h */
 struct replay_pictures {
     const char *folder;       /* NULL: there are none */
     struct position after;    /* --after; count 0: not given. File names begin with it */
-    struct after_image image; /* --image: with `after`: in the place of the attachments; image 0: not given */
+    struct after_wish wish;   /* --image, --buffer: with `after`; the buffer's bytes go to stdout, without a folder */
     const char *list_file;    /* --picture-list; NULL: none */
     struct each_request each; /* --each; at.count 0: not given */
     uint32_t thumbs;          /* --thumbs: with `each`: pictures of what changed, at most so wide and high; 0: whole */

@@ -180,7 +180,7 @@ static enum lap_status edit(struct replay *r, const struct lap_reader_options *o
                              .log = r->log,
                              .last_frame = r->options.last_frame,
                              .after = &r->options.pictures.after,
-                             .image = &r->options.pictures.image,
+                             .wish = &r->options.pictures.wish,
                              .each = &r->options.pictures.each,
                              .pictures = r->options.pictures.list,
                              .texel = r->options.texel.wanted ? &r->options.texel.wish : NULL,

@@ -153,7 +153,7 @@ enum lap_status replay_wait_end(struct replay *r, const struct replay_options *a
     struct edit_work work = {.wanted = &r->options.experiments,
                              .log = r->log,
                              .after = &r->options.pictures.after,
-                             .image = &r->options.pictures.image,
+                             .wish = &r->options.pictures.wish,
                              .each = &r->options.pictures.each,
                              .pictures = asked->pictures.list,
                              .texel = asked->texel.wanted ? &asked->texel.wish : NULL,

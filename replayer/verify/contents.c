@@ -77,50 +77,16 @@ static enum lap_status cannot(const char *why)
     return lap_fail(LAP_ERROR_UNSUPPORTED, "%s", why);
 }
 
-/* Restores recorded addresses, also those that cross either end of the piece. offset: a multiple of 4. */
-static enum lap_status read_piece(struct answer *a, struct replay_device *dev, VkBuffer buffer,
-                                  const struct replay_buffer *record, uint64_t offset, uint64_t bytes)
+static enum lap_status put_piece(void *user, const void *data, uint64_t bytes)
 {
-    const uint64_t begin = dev->addresses.translated && offset ? offset - 4 : offset;
-    uint64_t end = offset + bytes;
-    struct replay *r = a->r;
-    const void *data = NULL;
-    enum lap_status status;
-    uint8_t *copy;
-
-    if (dev->addresses.translated)
-        end = record->bytes - end < 8 ? record->bytes : end + 8;
-    status = replay_read_buffer_of(r, dev, buffer, record, begin, end - begin, &data);
-    if (status != LAP_OK || !dev->addresses.translated)
-        return status == LAP_OK ? add_bytes(a, data, bytes) : status;
-    lap_arena_reset(&r->arena);
-    copy = replay_scratch(r, end - begin, 1);
-    if (!copy)
-        return replay_no_scratch(r);
-    memcpy(copy, data, (size_t)(end - begin));
-    replay_address_restore(dev, copy, (size_t)(end - begin));
-    return add_bytes(a, copy + (offset - begin), bytes);
+    return add_bytes(user, data, bytes);
 }
 
 static enum lap_status read_buffer(struct answer *a)
 {
     const struct content *c = a->content;
-    const struct replay_object *object = replay_object_get(a->r, GEN_HANDLE_VkBuffer, c->index);
-    const struct replay_buffer *record = object ? object->record : NULL;
-    enum lap_status status = LAP_OK;
 
-    if (!record || !record->place.memory || record->sparse)
-        return cannot("is not alive, or has no memory of its own");
-    if (c->offset > record->bytes || c->bytes > record->bytes - c->offset || c->offset % 4)
-        return cannot("has fewer bytes, or they don't begin at a multiple of 4");
-    if (record->holds_descriptors)
-        return cannot("holds descriptors of this device");
-    for (uint64_t done = 0; done < c->bytes && status == LAP_OK; done += PIECE_BYTES) {
-        const uint64_t bytes = c->bytes - done < PIECE_BYTES ? c->bytes - done : PIECE_BYTES;
-        status = read_piece(a, (struct replay_device *)(uintptr_t)object->owner, gen_VkBuffer(object->live), record,
-                            c->offset + done, bytes);
-    }
-    return status;
+    return replay_read_recorded(a->r, c->index, c->offset, c->bytes, put_piece, a);
 }
 
 static enum lap_status read_image(struct answer *a)

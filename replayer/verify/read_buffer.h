@@ -21,4 +21,13 @@ enum lap_status replay_read_buffer_of(struct replay *r, struct replay_device *de
 enum lap_status replay_read_buffer(struct replay *r, uint64_t index, uint64_t offset, uint64_t bytes,
                                    const void **out_data) LAP_MUST_CHECK;
 
+/* Gives bytes of a buffer as they were recorded, with its device addresses, in pieces. offset: a multiple of 4; the
+ * bytes are inside. LAP_ERROR_UNSUPPORTED with such a clause; others are `put`'s. */
+enum lap_status replay_read_recorded(struct replay *r, uint64_t index, uint64_t offset, uint64_t bytes,
+                                     enum lap_status (*put)(void *user, const void *data, uint64_t bytes),
+                                     void *user) LAP_MUST_CHECK;
+
+/* Writes the bytes of --buffer to stdout. */
+enum lap_status replay_write_buffer(struct replay *r) LAP_MUST_CHECK;
+
 #endif

@@ -261,6 +261,26 @@ def images(name: str, driver: str | None = None) -> Callable[[Context], None]:
     return run
 
 
+@case
+def buffers_are_as_the_layer_has_seen_them(context: Context) -> None:
+    """Behind submits, also what dispatches have written; and behind a dispatch in the middle what the trace alone does not tell."""
+    for name in ("compute", "address", "queues"):
+        context.run([context.program("lapilli"), "capture", "--verify=all", "-o", f"{name}.lapilli", "--", context.app(name)])
+        positions = submits_of(context.print_lines(f"{name}.lapilli", "--no-blocks"))
+        context.replay(f"{name}.lapilli", "--dump-checks", name)
+        whole, computed = (context.folder / name / "checks.bin").read_bytes(), 0
+        for one in [entry for entry in map(json.loads, (context.folder / name / "checks.ndjson").read_text().splitlines()) if entry["kind"] == "buffer"][::-7][:5]:
+            submit = positions[max(ticket for ticket in positions if ticket < one["packet"])]
+            words = [context.program("lapilli"), "memory", "--after", submit, f"{name}.lapilli", one["object"], str(one["at"]), str(one["bytes"])]
+            told = json.loads(context.run([*words, "--json"]).out)
+            check(bytes.fromhex(told["hex"]) == whole[one["offset"]:one["offset"] + one["bytes"]] and told["replayed"], f"{submit}: {one}")
+            computed += sum(part["known"] == "device" for part in told["parts"])
+        check(computed > 0, f"{name}: no byte was computed")
+    draws = [line["position"] for line in map(json.loads, context.run([context.program("lapilli"), "draws", "--json", "compute.lapilli"]).out.splitlines())]
+    parts = [context.run([context.program("lapilli"), "memory", "--after", at, "compute.lapilli", "VkBuffer:3", "-o", f"{at}.bytes"]) and (context.folder / f"{at}.bytes").read_bytes() for at in draws[1:4]]
+    check(len({*parts}) == 3 and len(parts[0]) == 3584, "dispatches leave the same bytes")
+
+
 def cases(context: Context) -> dict[str, Callable[[Context], None]]:
     result: dict[str, Callable[[Context], None]] = dict(CASES)
     for name in IMAGES:

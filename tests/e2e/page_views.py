@@ -173,3 +173,27 @@ def barriers_of(value: object) -> list[dict]:
     if not isinstance(value, dict):
         return []
     return ([value] if "oldLayout" in value else []) + [one for part in value.values() for one in barriers_of(part)]
+
+
+@case
+def bytes_that_the_device_computed_are_shown(context: Context) -> None:
+    """As a replay has them, in columns, in hexadecimal, and saved."""
+    record(context, [context.app("compute")])
+    at = lines(context, "draws", "--json", "FILE")[3]["position"]
+    told = {words: json.loads(verb(context, ["memory", "--json", "--after", at, *words, "FILE", "VkBuffer:3", "768", "640"], "out.lapilli").stdout) for words in ((), ("--as", "u32"))}
+    check(any(part["known"] == "device" for part in told[()]["parts"]), f"{told[()]['parts']}")
+    saved = context.folder / "saved"
+    saved.mkdir()
+    with Server(context, "out.lapilli") as server, Browser(context) as browser:
+        browser.send("Page.setDownloadBehavior", behavior="allow", downloadPath=str(saved))
+        for form, row in (("as=uint&", lambda i: str(told[("--as", "u32")]["elements"][i][0])), ("", lambda i: " ".join(told[()]["hex"][32 * i:32 * i + 32][2 * k:2 * k + 2] for k in range(16)))):
+            browser.open("about:blank")
+            browser.open(f"{server.url}#/{server.captures()[0].split('/')[-1]}/objects/VkBuffer:3?{form}at={at}&offset=768&bytes=640")
+            browser.wait_until(f"{READY} && document.querySelector('#object-view').textContent.includes('as a replay has them') && document.querySelectorAll('#object-view .line[data-offset]').length > 9")
+            shown = browser.evaluate("[...document.querySelectorAll('#object-view .line[data-offset]')].slice(0, 10).map((line) => line.children[1].textContent.trim().replace(/ +/g, ' '))")
+            check(shown == [row(i) for i in range(10)], f"{shown}, not {[row(i) for i in range(10)]}")
+        browser.click("#object-view [data-save=csv]")
+        until((saved / f"out-{at}-VkBuffer-3.csv").exists, "the file")
+        text = (saved / f"out-{at}-VkBuffer-3.csv").read_text().split()
+        check("".join(line.partition(",")[2] for line in text[1:]) == told[()]["hex"], f"{text[:3]}")
+        browser.check_quiet(server.origin)

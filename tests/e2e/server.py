@@ -191,6 +191,7 @@ def questions(context: Context, file: str) -> Iterator[Question]:
     yield Question("validation", "validation?frames=1-2&messages=3", ["report", "--validate", "--json", "--frames", "1-2", "--messages", "3", "FILE"])
     yield Question("difference", f"diff/{at}/{last}", ["state", "--json", "--diff", at, last, "FILE"])
     yield Question("memory", f"memory/{buffer}?at={last}&offset=4&bytes=64&as=u32", ["memory", "--json", "--at", last, "--as", "u32", "FILE", buffer, "4", "64"])
+    yield Question("memory_after", f"memory/{buffer}/after/{last}?offset=4&bytes=64&as=u32", ["memory", "--json", "--after", last, "--as", "u32", "FILE", buffer, "4", "64"])
     yield Question("image", f"images/{image}?at={last}", ["image", "--json", "-o", "files/picture.png", "--at", last, "FILE", image])
     yield Question("image_picture", f"images/{image}.png?at={last}", ["image", "--json", "-o", "files/picture.png", "--at", last, "FILE", image], "files/picture.png")
     yield Question("image_texels", f"images/{image}.raw?at={last}", ["image", "--raw", "-o", "files/picture.raw", "--at", last, "FILE", image], "files/picture.raw")
