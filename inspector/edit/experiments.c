@@ -124,7 +124,8 @@ static enum lap_status end_after(struct edit_work *work, struct lap_edits *edits
 
     if (!work->after || !work->after->count)
         return LAP_OK;
-    status = edit_after(work->reader, work->after, work->wish ? work->wish : &attachments, edits, work->pictures, &result);
+    status =
+        edit_after(work->reader, work->after, work->wish ? work->wish : &attachments, edits, work->pictures, &result);
     if (status == LAP_OK && result.left_out[0])
         lap_log(work->log, LAP_LOG_WARNING, "not all is in the pictures: %s", result.left_out);
     if (status == LAP_OK && result.in_early_subpass)
