@@ -213,7 +213,7 @@ export class Memory {
     }
   }
 
-  /** What the trace tells of a range, or a replay where that is not all. Where no replay can, not all is known. */
+  /** Bytes of a range as the trace tells them, or a replay where it does not tell all. Where no replay can, not all is known. */
   async ask(queries) {
     const told = await api.json(api.path("/memory/" + this.object, {at: this.at, ...queries}));
     return told.parts.every(knows) ? told : this.replayed(queries).catch(() => told);

@@ -529,7 +529,7 @@ class Texture {
     }
   }
 
-  /** What a replay has there, of texels that the trace alone does not tell. from: origins, or a sentence. */
+  /** Shows the picture of a replay, for texels that the trace alone does not tell. from: origins, or a sentence. */
   async showReplayed(key, from) {
     const [mip, layer, slice] = key.split(","), {signal, at} = this;
     const queries = {image: [this.object, mip || 0, layer || slice || 0].join()};

@@ -24,7 +24,7 @@ struct after_result {
     bool in_early_subpass;    /* later subpasses need not keep what they don't use */
 };
 
-/* What is wanted behind the command. */
+/* A wish for what is behind the command. */
 struct after_wish {
     enum { AFTER_ATTACHMENTS, AFTER_IMAGE, AFTER_BUFFER } kind;
     uint64_t index;               /* of the image or the buffer */
