@@ -28,6 +28,7 @@
 
 static const char help[] =
     "usage: lapilli memory [options] --at POSITION FILE VkBuffer:N [OFFSET [SIZE]]\n"
+    "       lapilli memory [options] --after POSITION FILE VkBuffer:N [OFFSET [SIZE]]\n"
     "Shows the bytes of a buffer at a position of a trace, without a GPU, and who wrote them: the host, fills, and "
     "copies\n"
     "of such bytes. Of bytes that the device computed it names the command that may have written them last.\n"
@@ -56,7 +57,7 @@ static const char help[] =
     "machine can't play it, or can't read the buffer.\n";
 
 struct options {
-    struct position at;
+    struct position at, behind; /* behind: that of --after, which then is `at`, too */
     struct lap_memory_type type;
     bool has_type, parts, json;
     int colour;
@@ -87,13 +88,15 @@ static enum lap_status take_after(const struct lap_argument *row, const char *va
     struct options *options = row->out;
 
     options->after = value;
-    return position_parse(value, &options->at);
+    return position_parse(value, &options->behind);
 }
 
 static int check(struct options *options)
 {
-    if (!options->at.count)
-        return lap_usage(&verb, "--at or --after is missing");
+    if (!options->at.count == !options->after)
+        return lap_usage(&verb, options->after ? "--at or --after, not both" : "--at or --after is missing");
+    if (options->after)
+        options->at = options->behind;
     if ((options->gpu || options->wait_limit || options->sandbox || options->progress) && !options->after)
         return lap_usage(&verb, "--gpu, --wait-limit, --sandbox and --progress are for --after");
     if (options->stride && !options->has_type)
