@@ -67,8 +67,11 @@ VULKAN_ROOT := $(or $(VULKAN_SDK),$(firstword $(foreach r,$(PACKED) $(NEWEST)/us
 REGISTRY := $(VULKAN_ROOT)/share/vulkan/registry/vk.xml
 $(if $(ANDROID_DIR),$(if $(filter /usr,$(VULKAN_ROOT)),$(error builds for Android take no headers from /usr: make deps, or VULKAN_SDK=DIR)))
 GEN := $(BUILD)/gen
-PLATFORMS := $(if $(ANDROID_DIR),-DVK_USE_PLATFORM_ANDROID_KHR,-DVK_USE_PLATFORM_XCB_KHR -DVK_USE_PLATFORM_XLIB_KHR -DVK_USE_PLATFORM_XLIB_XRANDR_EXT -DVK_USE_PLATFORM_WAYLAND_KHR)
-HAS_X := $(or $(findstring _XCB_,$(PLATFORMS)),$(findstring _XLIB_,$(PLATFORMS)))
+# A trace is read on other systems than the one it was recorded on, so each build knows what Vulkan has of all of these. Android has no
+# headers of X: vulkan/foreign has the types that Vulkan's headers want of it.
+PLATFORMS := -DVK_USE_PLATFORM_ANDROID_KHR -DVK_USE_PLATFORM_XCB_KHR -DVK_USE_PLATFORM_XLIB_KHR -DVK_USE_PLATFORM_XLIB_XRANDR_EXT -DVK_USE_PLATFORM_WAYLAND_KHR
+# The window systems of the machine that this is built for.
+WINDOWS := $(if $(ANDROID_DIR),-isystem vulkan/foreign,-DLAP_HAS_X -DLAP_HAS_WAYLAND)
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter $(if $(WERROR),-Werror)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 comma := ,
@@ -88,7 +91,7 @@ LARGE_FILES := $(if $(shell printf '\043include <sys/types.h>\nchar is_large[siz
 # base/bionic.h has what Android's C library lacks. Thread-local storage that is emulated would allocate, in signal handlers, too.
 FOR_ANDROID := $(if $(ANDROID_DIR),-include base/bionic.h -fno-emulated-tls)
 ALL_CFLAGS := -std=gnu11 -fPIC -fno-semantic-interposition -ffunction-sections -fdata-sections -pthread $(WARNINGS) $(SANITIZER) \
-	-I. -I$(GEN) $(if $(filter-out /usr,$(VULKAN_ROOT)),-isystem $(VULKAN_ROOT)/include) $(PLATFORMS) -D_GNU_SOURCE $(if $(ASSERTS),-DLAP_ASSERTS) $(LARGE_FILES) $(HARDENING) $(FORTIFY) $(FOR_ANDROID)
+	-I. -I$(GEN) $(if $(filter-out /usr,$(VULKAN_ROOT)),-isystem $(VULKAN_ROOT)/include) $(PLATFORMS) $(WINDOWS) -D_GNU_SOURCE $(if $(ASSERTS),-DLAP_ASSERTS) $(LARGE_FILES) $(HARDENING) $(FORTIFY) $(FOR_ANDROID)
 # Linked into instrumented programs that load drivers.
 SANITIZER_KEEP := $(if $(SANITIZE),$(BUILD)/obj/tests/sanitize/keep.o)
 SANITIZER_KEEP_FLAGS := $(if $(SANITIZE),-Wl$(comma)--export-dynamic-symbol=dlclose)
@@ -112,14 +115,14 @@ GEN_INPUTS := $(wildcard codegen/*.py) codegen/overrides.toml codegen/needs.toml
 # The protocol of Wayland windows, as C.
 WAYLAND_PROTOCOLS ?= /usr/share/wayland-protocols
 XDG_SHELL_XML := $(WAYLAND_PROTOCOLS)/stable/xdg-shell/xdg-shell.xml
-XDG_SHELL := $(if $(findstring VK_USE_PLATFORM_WAYLAND_KHR,$(PLATFORMS)),$(BUILD)/obj/gen/xdg_shell.o)
+XDG_SHELL := $(if $(findstring _WAYLAND,$(WINDOWS)),$(BUILD)/obj/gen/xdg_shell.o)
 WAYLAND_LIBS := $(if $(XDG_SHELL),-lwayland-client)
 
 # ---- objects
 # The C sources of folders and of the rooms in them.
 sources = $(wildcard $(1:%=%/*.c) $(1:%=%/*/*.c))
 # What needs libraries that are not there: Android has no libseccomp.
-ABSENT := $(if $(ANDROID_DIR),base/process/sandbox_calls.c) $(if $(HAS_X),,layer/part/key_x.c layer/part/x_server.c)
+ABSENT := $(if $(ANDROID_DIR),base/process/sandbox_calls.c) $(if $(findstring _X,$(WINDOWS)),,layer/part/key_x.c layer/part/x_server.c)
 BASE := $(call object,$(filter-out $(ABSENT),$(call sources,base trace vulkan)))
 MEMTRACK := $(call object,$(wildcard memtrack/*.c))
 # What only reads traces, or writes them anew, is not for the layer; nor is what restricts a process.
@@ -163,7 +166,7 @@ $(BUILD)/obj/tools/show/shader_text.o: ALL_CFLAGS += $(if $(SPIRV_CROSS),-DLAP_S
 # It says what is in this build.
 $(BUILD)/obj/tools/lapilli.o: ALL_CFLAGS += $(foreach p,NETTLE MICROHTTPD SPIRV_TOOLS SPIRV_CROSS,$(if $($p),-DLAP_$p))
 SHADER_LIBS := $(SPIRV_CROSS) $(if $(SPIRV_CROSS),$(subst -lstdc++ -Wl$(comma)-Bdynamic,-Wl$(comma)-Bdynamic -lstdc++,$(SPIRV_TOOLS)),$(SPIRV_TOOLS))
-REPLAY_LIBS := $(TRACE_LIBS) $(if $(findstring _XCB_,$(PLATFORMS)),-lxcb) $(WAYLAND_LIBS) -ldl
+REPLAY_LIBS := $(TRACE_LIBS) $(if $(findstring _X,$(WINDOWS)),-lxcb) $(WAYLAND_LIBS) -ldl
 # The layer utilities (settings file; in the older library format tables, too) are C++ with a C face: linked into the layer, their
 # symbols hidden. libVulkanLayerSettings, where there is one, else its predecessor; on Android neither.
 UTILITY_LIBS := -Wl,-Bstatic -lVulkanLayerSettings -lstdc++ -Wl,-Bdynamic
@@ -562,9 +565,9 @@ ANALYZE = $(Q)$(PYTHON) scripts/analyze.py
 analyze: $(GEN_STAMP) $(REPLAYER_SHADERS) $(GEN)/xdg_shell.h ## static analysis: cppcheck, clang-tidy, gcc's analyzer (many minutes)
 	scripts/install-deps.sh analyze
 	$(ANALYZE) cppcheck --suppress=missingIncludeSystem --std=c11 --max-configs=1 -I. -I$(GEN) -D_GNU_SOURCE -D__x86_64__ -D__GNUC__=12 \
-		-DVK_USE_PLATFORM_XCB_KHR -DVK_USE_PLATFORM_WAYLAND_KHR -- $(ANALYZED_SOURCES)
-	$(ANALYZE) gcc -std=gnu11 -D_GNU_SOURCE -I. -I$(GEN) $(PLATFORMS) -pthread -include scripts/analyze.h -- $(ANALYZED_SOURCES)
-	$(ANALYZE) clang-tidy -std=gnu11 -D_GNU_SOURCE -I. -I$(GEN) $(PLATFORMS) -pthread -include scripts/analyze.h -- $(ANALYZED_SOURCES)
+		$(PLATFORMS) $(WINDOWS) -- $(ANALYZED_SOURCES)
+	$(ANALYZE) gcc -std=gnu11 -D_GNU_SOURCE -I. -I$(GEN) $(PLATFORMS) $(WINDOWS) -pthread -include scripts/analyze.h -- $(ANALYZED_SOURCES)
+	$(ANALYZE) clang-tidy -std=gnu11 -D_GNU_SOURCE -I. -I$(GEN) $(PLATFORMS) $(WINDOWS) -pthread -include scripts/analyze.h -- $(ANALYZED_SOURCES)
 
 format: ## format all C sources
 	$(Q)clang-format -i $(C_SOURCES)

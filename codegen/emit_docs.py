@@ -30,7 +30,7 @@ Lapilli records and replays everything that the registry describes, except what 
 features from the driver's answers, so programs take another way. A program that asks for a hidden extension all the same gets
 `VK_ERROR_EXTENSION_NOT_PRESENT` from the loader, and the layer's log names the hidden extensions of the driver. A replay refuses
 hidden extensions, since no trace of the layer holds them. An extension with a platform in brackets is compiled only where that
-platform's headers are.
+platform's headers are; those of Android, X and Wayland are in each build, which so reads the traces of all of them.
 """
 
 SUPPORTED = """\

@@ -98,6 +98,10 @@ enum lap_status lap_mem_join(struct lap_memtrack *tracker, uint64_t key, uint64_
 /* Sets where such memory can be read from now on, for all of its key. NULL: nowhere; its last content is read first. A
  * pointer may be replaced by another one to the same bytes. */
 void lap_mem_point(struct lap_mem *mem, void *pointer);
+/* Called, for all memory of its key, before the bytes at its pointer are read. Under the tracker's mutex, so it calls
+ * nothing of memtrack. NULL: the pointer shows the bytes themselves. */
+typedef void (*lap_mem_fetch_fn)(void *user);
+void lap_mem_fetch_with(struct lap_mem *mem, lap_mem_fetch_fn fetch, void *user);
 /* For memory that was imported: others write its pages from now on, as with LAP_MEM_SHARED. */
 void lap_mem_share(struct lap_mem *mem);
 /* Objects that are still bound lose their memory. */

@@ -111,6 +111,8 @@ struct lap_mem {
     uint64_t address;              /* of offset 0; 0 with a key */
     struct lap_tree_node in_pages; /* of a part: its mapped addresses */
     uint32_t users;                /* of a part: how many views lie over it, each over all of it */
+    lap_mem_fetch_fn fetch;        /* of a part: lap_mem_fetch_with */
+    void *fetch_user;
 };
 
 struct lap_memobj {

@@ -100,6 +100,12 @@ static inline const unsigned char *live_bytes(const struct lap_mem *mem, uint64_
     return mem->pointer + (offset - mem->map_begin);
 }
 
+static inline void fetch(const struct lap_mem *mem)
+{
+    if (mem->fetch)
+        mem->fetch(mem->fetch_user);
+}
+
 /* The part of [begin, end) that lies in begin's shadow page. */
 static inline size_t part_of_page(uint64_t begin, uint64_t end)
 {
@@ -235,6 +241,7 @@ static void compare(struct lap_mem *mem, uint64_t begin, uint64_t end, struct la
 {
     struct lap_memtrack *tracker = mem->tracker;
     struct joiner joiner = {.mem = mem, .stats = stats};
+    fetch(mem);
     stats->scanned_bytes += end - begin;
     take_unread(mem, begin, end, stats);
     while (begin < end && tracker->failed == LAP_OK) {
@@ -484,6 +491,7 @@ static void tell_device_changes(struct lap_mem *mem, uint64_t begin, uint64_t en
 void lap_mem_baseline(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
     struct lap_memtrack *tracker = mem->tracker;
+    fetch(mem);
     if (mem->device_anywhere && lap_memtrack_tells(tracker))
         tell_device_changes(mem, begin, end);
     was_read(mem, begin, end);
@@ -520,6 +528,7 @@ void lap_mem_baseline_written(struct lap_mem *mem, uint64_t begin, uint64_t end)
 
 static void read_bytes(struct lap_mem *mem, uint64_t begin, uint64_t end)
 {
+    fetch(mem);
     while (begin < end && mem->tracker->failed == LAP_OK) {
         size_t bytes = part_of_page(begin, end);
         if (!is_known(mem, begin, bytes))

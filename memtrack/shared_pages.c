@@ -387,6 +387,17 @@ enum lap_status lap_mem_join(struct lap_memtrack *tracker, uint64_t key, uint64_
     return LAP_OK;
 }
 
+void lap_mem_fetch_with(struct lap_mem *mem, lap_mem_fetch_fn fetch, void *user)
+{
+    struct lap_mem *part = mem->whole;
+    if (!part)
+        return;
+    lap_memtrack_lock(mem->tracker);
+    part->fetch = fetch;
+    part->fetch_user = user;
+    lap_memtrack_unlock(mem->tracker);
+}
+
 void lap_mem_point(struct lap_mem *mem, void *pointer)
 {
     struct lap_mem *part = mem->whole;

@@ -28,7 +28,7 @@ PACKAGES = ["farm"]
 MOST_FILES = 40
 MODULES = {
     "base": ". file process",
-    "vulkan": "texel shader",
+    "vulkan": "foreign texel shader",
     "trace": "format crash send read write recover receive",
     "tools": "common show record program assert profile report",
     "inspector": "analysis position state memory fragments mesh report spirv twin question edit slice program",

@@ -128,12 +128,12 @@ static const struct {
 #else
     {"spirv-cross", "shaders --glsl", false},
 #endif
-#ifdef VK_USE_PLATFORM_WAYLAND_KHR
+#ifdef LAP_HAS_WAYLAND
     {"wayland", "windows", true},
 #else
     {"wayland", "windows", false},
 #endif
-#ifdef VK_USE_PLATFORM_XCB_KHR
+#ifdef LAP_HAS_X
     {"xcb", "windows", true},
 #else
     {"xcb", "windows", false},

@@ -11,6 +11,7 @@
 #include "inspector/memory/memory_internal.h"
 #include "inspector/state/attachments.h"
 #include "inspector/state/reached.h"
+#include "vulkan/barrier.h"
 #include "vulkan/chain.h"
 #include "vulkan/pass.h"
 #include "vulkan/walk.h"
@@ -408,7 +409,8 @@ static void write_range(struct memory_state *m, VkImage handle, const VkImageSub
 static void see_barriers(struct memory_state *m, uint32_t count, const VkImageMemoryBarrier *barriers)
 {
     for (uint32_t i = 0; barriers && i < count; i++)
-        if (barriers[i].oldLayout == VK_IMAGE_LAYOUT_UNDEFINED && barriers[i].newLayout != barriers[i].oldLayout)
+        if (lap_barrier_drops(barriers[i].oldLayout, barriers[i].srcQueueFamilyIndex) &&
+            barriers[i].newLayout != barriers[i].oldLayout)
             write_range(m, barriers[i].image, &barriers[i].subresourceRange, MEMORY_UNDEFINED);
 }
 
@@ -416,7 +418,8 @@ static void see_dependency(struct memory_state *m, const VkDependencyInfo *info)
 {
     for (uint32_t i = 0; info && info->pImageMemoryBarriers && i < info->imageMemoryBarrierCount; i++) {
         const VkImageMemoryBarrier2 *barrier = &info->pImageMemoryBarriers[i];
-        if (barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED && barrier->newLayout != barrier->oldLayout)
+        if (lap_barrier_drops(barrier->oldLayout, barrier->srcQueueFamilyIndex) &&
+            barrier->newLayout != barrier->oldLayout)
             write_range(m, barrier->image, &barrier->subresourceRange, MEMORY_UNDEFINED);
     }
 }

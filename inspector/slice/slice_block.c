@@ -8,6 +8,7 @@
 #include "gen_reflect.h"
 #include "gen_renamed.h"
 #include "inspector/slice/slice_see.h"
+#include "vulkan/barrier.h"
 #include "vulkan/chain.h"
 #include "vulkan/pass.h"
 #include "vulkan/walk.h"
@@ -52,17 +53,17 @@ void slice_access(struct slice_facts *f, uint32_t object, enum slice_step kind)
 
 /* ---- barriers and render passes ---- */
 
-static void image_barrier(struct slice_facts *f, VkImage image, VkImageLayout from, VkImageLayout to, bool moves,
-                          const VkImageSubresourceRange *range)
+static void image_barrier(struct slice_facts *f, VkImage image, VkImageLayout from, VkImageLayout to,
+                          uint32_t from_family, uint32_t to_family, const VkImageSubresourceRange *range)
 {
     uint32_t object = OBJECT(f, VkImage, image);
 
     if (!object || !slice_add_id(f, &f->now.names, object))
         return;
-    if (from == VK_IMAGE_LAYOUT_UNDEFINED && slice_covers(&f->objects[object], range))
+    if (lap_barrier_drops(from, from_family) && slice_covers(&f->objects[object], range))
         slice_access(f, object, SLICE_REPLACE);
     else
-        slice_access(f, object, from != to || moves ? SLICE_LAYOUT : SLICE_LAID);
+        slice_access(f, object, from != to || from_family != to_family ? SLICE_LAYOUT : SLICE_LAID);
 }
 
 void slice_see_transitions(struct slice_facts *f, const struct trace_call *call)
@@ -72,8 +73,8 @@ void slice_see_transitions(struct slice_facts *f, const struct trace_call *call)
 
     for (uint32_t i = 0; call->command == GEN_vkTransitionImageLayoutEXT && a->pTransitions && i < a->transitionCount;
          i++)
-        image_barrier(f, a->pTransitions[i].image, a->pTransitions[i].oldLayout, a->pTransitions[i].newLayout, false,
-                      &a->pTransitions[i].subresourceRange);
+        image_barrier(f, a->pTransitions[i].image, a->pTransitions[i].oldLayout, a->pTransitions[i].newLayout,
+                      VK_QUEUE_FAMILY_IGNORED, VK_QUEUE_FAMILY_IGNORED, &a->pTransitions[i].subresourceRange);
 #endif
 }
 
@@ -94,7 +95,7 @@ static void buffer_barrier(struct slice_facts *f, VkBuffer buffer, bool moves)
 #define IMAGE_BARRIER(type)                                                                                            \
     case GEN_STRUCT_##type: {                                                                                          \
         const type *b = place->at;                                                                                     \
-        image_barrier(w->f, b->image, b->oldLayout, b->newLayout, b->srcQueueFamilyIndex != b->dstQueueFamilyIndex,    \
+        image_barrier(w->f, b->image, b->oldLayout, b->newLayout, b->srcQueueFamilyIndex, b->dstQueueFamilyIndex,      \
                       &b->subresourceRange);                                                                           \
         return false;                                                                                                  \
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gen_layer.h"
+#include "layer/core/hardware_functions.h"
 #include "layer/core/layer.h"
 
 static int compare_names(const void *key, const void *element)
@@ -14,9 +15,17 @@ static int compare_names(const void *key, const void *element)
     return strcmp(key, *(const char *const *)element);
 }
 
+/* Such memory is recorded only with the system's functions. */
+static bool lacks_system(const char *extension)
+{
+    return strcmp(extension, VK_ANDROID_EXTERNAL_MEMORY_ANDROID_HARDWARE_BUFFER_EXTENSION_NAME) == 0 &&
+           !layer_hardware_exists();
+}
+
 bool layer_shows_extension(const char *extension)
 {
-    return bsearch(extension, gen_known_extensions, gen_known_extension_count, sizeof(char *), compare_names) &&
+    return !lacks_system(extension) &&
+           bsearch(extension, gen_known_extensions, gen_known_extension_count, sizeof(char *), compare_names) &&
            !bsearch(extension, gen_hidden_extensions, gen_hidden_extension_count, sizeof(char *), compare_names);
 }
 

@@ -10,9 +10,11 @@
 
 #include "gen_layer.h"
 #include "gen_renamed.h"
+#include "layer/core/hardware_functions.h"
 #include "layer/core/records.h"
 #include "layer/core/unseen.h"
 #include "layer/entry/resource.h"
+#include "layer/image/hardware_buffer.h"
 #include "layer/image/image_rows.h"
 #include "layer/memory/backing.h"
 #include "layer/memory/capture_address.h"
@@ -224,25 +226,57 @@ static VkResult allocate(struct layer_device *dev, const VkMemoryAllocateInfo *a
     return result;
 }
 
+/* Memory that is exported as an AHardwareBuffer has one from the beginning, and the driver says its size. */
+static VkResult know_buffer(struct layer_device *dev, VkDeviceMemory memory, const struct layer_memory *made,
+                            VkMemoryAllocateInfo *info)
+{
+    const VkExportMemoryAllocateInfo *export =
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
+    const VkMemoryGetAndroidHardwareBufferInfoANDROID get = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_GET_ANDROID_HARDWARE_BUFFER_INFO_ANDROID, .memory = memory};
+    VkAndroidHardwareBufferPropertiesANDROID is = {.sType =
+                                                       VK_STRUCTURE_TYPE_ANDROID_HARDWARE_BUFFER_PROPERTIES_ANDROID};
+    struct AHardwareBuffer *buffer = NULL;
+    VkResult result;
+
+    if (!made->payload || !export ||
+        !(export->handleTypes & VK_EXTERNAL_MEMORY_HANDLE_TYPE_ANDROID_HARDWARE_BUFFER_BIT_ANDROID) ||
+        !layer_hardware_exists() || !dev->vk.GetMemoryAndroidHardwareBufferANDROID)
+        return VK_SUCCESS;
+    result = dev->vk.GetMemoryAndroidHardwareBufferANDROID(dev->handle, &get, &buffer);
+    if (result < 0)
+        return result;
+    result = dev->vk.GetAndroidHardwareBufferPropertiesANDROID(dev->handle, buffer, &is);
+    if (result >= 0 && !layer_payload_is_buffer(made->payload, buffer, is.allocationSize))
+        result = VK_ERROR_OUT_OF_HOST_MEMORY;
+    layer_hardware_buffer_release(buffer);
+    if (result >= 0)
+        info->allocationSize = is.allocationSize;
+    return result;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL capture_AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *pAllocateInfo,
                                                       const VkAllocationCallbacks *pAllocator, VkDeviceMemory *pMemory)
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     struct layer_memory made = {0};
+    VkMemoryAllocateInfo known = *pAllocateInfo;
     uint32_t real_type;
     VkResult result = prepare(dev, pAllocateInfo, &made);
 
     if (result >= 0)
         result = allocate(dev, pAllocateInfo, pAllocator, pMemory, &made, &real_type);
+    if (result >= 0 && (result = know_buffer(dev, *pMemory, &made, &known)) < 0)
+        dev->vk.FreeMemory(device, *pMemory, pAllocator);
     if (result >= 0) {
-        remember_memory(dev, pAllocateInfo, real_type, &made, *pMemory);
+        remember_memory(dev, &known, real_type, &made, *pMemory);
     } else {
         layer_host_import_end(made.import);
         layer_payload_end(made.payload);
     }
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkAllocateMemory, FAILED_FLAG(result));
     if (enc) {
-        gen_encode_vkAllocateMemory(enc, device, pAllocateInfo, pAllocator, pMemory, result);
+        gen_encode_vkAllocateMemory(enc, device, &known, pAllocator, pMemory, result);
         layer_packet_end();
     }
     if (result >= 0)
@@ -261,6 +295,24 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetMemoryFdKHR(VkDevice device, const VkM
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkGetMemoryFdKHR, FAILED_FLAG(result));
     if (enc) {
         gen_encode_vkGetMemoryFdKHR(enc, device, pGetFdInfo, pFd, result);
+        layer_packet_end();
+    }
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_GetMemoryAndroidHardwareBufferANDROID(
+    VkDevice device, const VkMemoryGetAndroidHardwareBufferInfoANDROID *pInfo, struct AHardwareBuffer **pBuffer)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    const struct layer_memory *memory = LAYER_GET(dev, VkDeviceMemory, pInfo->memory);
+    VkResult result = dev->vk.GetMemoryAndroidHardwareBufferANDROID(device, pInfo, pBuffer);
+
+    if (result >= 0 && memory)
+        layer_payload_exported(memory->payload, VK_EXTERNAL_MEMORY_HANDLE_TYPE_ANDROID_HARDWARE_BUFFER_BIT_ANDROID, -1);
+    struct lap_enc *enc =
+        layer_packet_begin(&dev->tables, GEN_vkGetMemoryAndroidHardwareBufferANDROID, FAILED_FLAG(result));
+    if (enc) {
+        gen_encode_vkGetMemoryAndroidHardwareBufferANDROID(enc, device, pInfo, pBuffer, result);
         layer_packet_end();
     }
     return result;
@@ -737,6 +789,18 @@ static bool recorded_plane(const struct layer_image *image, VkImageAspectFlags *
     return *plane || first;
 }
 
+/* The rows of an image that lies in an AHardwareBuffer, if it was created for one that the CPU can read
+ * (image_modifier.h). */
+static void know_rows(struct layer_image *image, const struct layer_memory *memory)
+{
+    if (!layer_payload_has_buffer(memory->payload))
+        return;
+    if (image->info.tiling == VK_IMAGE_TILING_LINEAR)
+        image->pitch = layer_payload_pitch(memory->payload, &image->info);
+    if (!image->pitch)
+        image->info.tiling = VK_IMAGE_TILING_OPTIMAL;
+}
+
 static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory memory_handle, VkDeviceSize offset,
                        VkImageAspectFlags plane)
 {
@@ -749,6 +813,7 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
 
     if (!image || !memory)
         return;
+    know_rows(image, memory);
     if (!image->bytes)
         layer_image_track(dev, image);
     bytes = image->bytes;
@@ -768,7 +833,9 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
     /* If another object shares the bytes, a replay must know whether its rows have the same layout. */
     enc = NULL;
     if (recorded_plane(image, &shown)) {
-        if (image->info.tiling == VK_IMAGE_TILING_LINEAR)
+        if (image->pitch)
+            layout = image->pitch;
+        else if (image->info.tiling == VK_IMAGE_TILING_LINEAR)
             layout = lap_layout_hash(dev->handle, dev->vk.GetImageSubresourceLayout, handle, &image->info, shown,
                                      image->memory_planes != 0);
         enc = layer_packet_begin(&dev->tables, GEN_lapilliBindImage, 0);
@@ -780,7 +847,8 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
     }
     if (image->memobj && memory->mem)
         layer_tracking_result(lap_memobj_bind(image->memobj, object_offset, memory->mem, offset, bytes));
-    if (image->memory_planes && image->info.tiling != VK_IMAGE_TILING_LINEAR)
+    if ((image->memory_planes || layer_payload_is_read(memory->payload)) &&
+        image->info.tiling != VK_IMAGE_TILING_LINEAR)
         layer_payload_hides(memory->payload);
     if (image->info.initialLayout == VK_IMAGE_LAYOUT_PREINITIALIZED && image->info.tiling != VK_IMAGE_TILING_LINEAR &&
         memory->shown_flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT && layer_is_recording())

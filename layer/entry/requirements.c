@@ -2,9 +2,11 @@
 /* Questions about memory requirements: masks of memory types are those of the types that the program is shown. */
 #include "gen_layer.h"
 #include "gen_renamed.h"
+#include "layer/image/hardware_buffer.h"
 #include "layer/memory/backing.h"
 #include "layer/memory/host_import.h"
 #include "layer/submit/full_checks.h"
+#include "vulkan/chain.h"
 
 static uint32_t shown(const struct layer_device *dev, uint32_t mask)
 {
@@ -152,6 +154,68 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetMemoryFdPropertiesKHR(VkDevice device,
         layer_packet_begin(&dev->tables, GEN_vkGetMemoryFdPropertiesKHR, result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {
         gen_encode_vkGetMemoryFdPropertiesKHR(enc, device, handleType, fd, pMemoryFdProperties, result);
+        layer_packet_end();
+    }
+    return result;
+}
+
+/* A buffer of a camera or a decoder often has only a format of its own, a number of this driver's. False: it is one. */
+static bool has_known_format(const VkAndroidHardwareBufferFormatPropertiesANDROID *format)
+{
+    return format->format != VK_FORMAT_UNDEFINED || !format->externalFormat;
+}
+
+static void refuse_format(uint64_t format)
+{
+    static _Atomic uint64_t last; /* an app may ask for each picture of a camera */
+
+    if (atomic_exchange(&last, format) == format)
+        return;
+    lap_log(&layer.log, LAP_LOG_WARNING,
+            "the program asks for an AHardwareBuffer of the external format %#llx, which only this driver knows: no "
+            "trace can have its contents, so vkGetAndroidHardwareBufferPropertiesANDROID fails",
+            (unsigned long long)format);
+}
+
+/* Without the numbers of external formats, too: no image is made with one. */
+static VkResult ask_buffer(struct layer_device *dev, const struct AHardwareBuffer *buffer,
+                           VkAndroidHardwareBufferPropertiesANDROID *out)
+{
+    VkAndroidHardwareBufferFormatPropertiesANDROID
+        own = {.sType = VK_STRUCTURE_TYPE_ANDROID_HARDWARE_BUFFER_FORMAT_PROPERTIES_ANDROID, .pNext = out->pNext},
+        *asked = (void *)(uintptr_t)lap_chain_find(out->pNext, own.sType);
+    VkAndroidHardwareBufferFormatProperties2ANDROID *asked_2 = (void *)(uintptr_t)lap_chain_find(
+        out->pNext, VK_STRUCTURE_TYPE_ANDROID_HARDWARE_BUFFER_FORMAT_PROPERTIES_2_ANDROID);
+    VkResult result;
+
+    if (!asked)
+        out->pNext = &own;
+    result = dev->vk.GetAndroidHardwareBufferPropertiesANDROID(dev->handle, buffer, out);
+    out->pNext = asked ? out->pNext : own.pNext;
+    asked = asked ? asked : &own;
+    if (result >= 0 && !has_known_format(asked)) {
+        refuse_format(asked->externalFormat);
+        result = VK_ERROR_INVALID_EXTERNAL_HANDLE;
+    }
+    asked->externalFormat = 0;
+    if (asked_2)
+        asked_2->externalFormat = 0;
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL capture_GetAndroidHardwareBufferPropertiesANDROID(
+    VkDevice device, const struct AHardwareBuffer *buffer, VkAndroidHardwareBufferPropertiesANDROID *pProperties)
+{
+    struct layer_device *dev = layer_device_of_VkDevice(device);
+    VkResult result = ask_buffer(dev, buffer, pProperties);
+    if (result >= 0) {
+        pProperties->memoryTypeBits = shown(dev, pProperties->memoryTypeBits);
+        layer_hardware_buffer_expect(buffer);
+    }
+    struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkGetAndroidHardwareBufferPropertiesANDROID,
+                                             result < 0 ? LAP_PACKET_FAILED : 0);
+    if (enc) {
+        gen_encode_vkGetAndroidHardwareBufferPropertiesANDROID(enc, device, buffer, pProperties, result);
         layer_packet_end();
     }
     return result;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "gen_layer.h"
+#include "layer/image/hardware_buffer.h"
 #include "vulkan/chain.h"
 #include "vulkan/layout.h"
 
@@ -30,12 +31,33 @@ static uint32_t ask_plane_count(struct layer_device *dev, VkFormat format, uint6
     return count <= LAP_MEMORY_PLANES ? count : 0;
 }
 
+/* The image as one whose rows lie where a replay's linear image has them, too: nobody else knows the driver's order. */
+static const VkImageCreateInfo *record_rows(const VkImageCreateInfo *asked, uint64_t pitch,
+                                            struct layer_image_modifier *out)
+{
+    out->info = *asked;
+    out->info.pNext = &out->is;
+    out->info.tiling = VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT;
+    out->is = (VkImageDrmFormatModifierExplicitCreateInfoEXT){
+        .sType = VK_STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_EXPLICIT_CREATE_INFO_EXT,
+        .pNext = asked->pNext,
+        .drmFormatModifier = LAP_MODIFIER_LINEAR,
+        .drmFormatModifierPlaneCount = 1,
+        .pPlaneLayouts = out->planes,
+    };
+    out->planes[0] = (VkSubresourceLayout){.rowPitch = pitch};
+    return &out->info;
+}
+
 const VkImageCreateInfo *layer_image_modifier_record(struct layer_device *dev, VkImage image,
                                                      const VkImageCreateInfo *asked, struct layer_image_modifier *out)
 {
     VkImageDrmFormatModifierPropertiesEXT chosen = {.sType = VK_STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_PROPERTIES_EXT,
                                                     .drmFormatModifier = LAP_MODIFIER_INVALID};
+    const uint64_t pitch = layer_hardware_buffer_expected_pitch(asked);
 
+    if (pitch)
+        return record_rows(asked, pitch, out);
     if (asked->tiling != VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT ||
         lap_chain_find(asked->pNext, VK_STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_EXPLICIT_CREATE_INFO_EXT) ||
         !dev->vk.GetImageDrmFormatModifierPropertiesEXT ||

@@ -35,7 +35,9 @@ static VkSubresourceLayout ask_layout(struct layer_device *dev, const struct lay
     VkImageSubresource which = {.aspectMask = image->memory_planes ? lap_modifier_aspect(aspect) : aspect,
                                 .mipLevel = level,
                                 .arrayLayer = array_layer};
-    VkSubresourceLayout layout = {0};
+    VkSubresourceLayout layout = {.size = image->bytes, .rowPitch = image->pitch};
+    if (image->pitch)
+        return layout;
     dev->vk.GetImageSubresourceLayout(dev->handle, gen_VkImage(image->object.handle), &which, &layout);
     return layout;
 }
@@ -136,6 +138,10 @@ void layer_image_planes(struct layer_device *dev, const struct layer_image *imag
     VkMemoryRequirements requirements;
 
     *out = (struct layer_image_planes){.count = 1};
+    if (image->pitch) {
+        out->bytes[0] = image->pitch * image->info.extent.height;
+        return;
+    }
     if (count <= 1 || count > LAYER_MAX_PLANES || !dev->vk.GetImageMemoryRequirements2) {
         dev->vk.GetImageMemoryRequirements(dev->handle, handle, &requirements);
         out->bytes[0] = requirements.size;

@@ -15,8 +15,10 @@
 
 #include "base/file/own_file.h"
 #include "layer/core/descriptor.h"
+#include "layer/core/hardware_functions.h"
 #include "layer/core/layer.h"
 #include "layer/core/unseen.h"
+#include "layer/image/hardware_buffer.h"
 
 #define MOST_FILES 8u
 
@@ -33,7 +35,8 @@ struct layer_payload {
     bool outside;           /* others made it */
     bool of_devices;        /* of this process several have had it */
     bool hides;             /* an image was bound there whose layout only a driver knows */
-    void *shown;            /* its dma-buf, mapped to be read; NULL: it has none, or the kernel does not map it */
+    void *shown;            /* where it is read: its dma-buf, mapped, or pages of its buffer; NULL: it can't be */
+    struct layer_hardware_buffer *buffer; /* NULL: its handles are descriptors */
     struct lap_own_file shown_file;
 };
 
@@ -125,7 +128,7 @@ static void show_file(struct layer_payload *payload, VkExternalMemoryHandleTypeF
 
 static void unshow_file(struct layer_payload *payload)
 {
-    if (!payload->shown)
+    if (!payload->shown || payload->buffer)
         return;
     munmap(payload->shown, (size_t)payload->bytes);
     lap_own_file_release(&payload->shown_file);
@@ -162,8 +165,10 @@ static void unlist_shown(struct layer_payload_user *user)
 static void sync_file(struct layer_payload_user *user, uint64_t flags)
 {
     struct dma_buf_sync sync = {.flags = flags | DMA_BUF_SYNC_READ};
-    int fd = lap_own_file_fd(&user->payload->shown_file);
+    int fd = user->payload->buffer ? -1 : lap_own_file_fd(&user->payload->shown_file);
     int before = errno;
+    if (user->payload->buffer && flags == DMA_BUF_SYNC_START && !layer_hardware_buffer_look(user->payload->buffer))
+        layer_note_unseen(LAP_UNSEEN_FROM_OUTSIDE);
     while (fd >= 0 && ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync) < 0 && (errno == EINTR || errno == EAGAIN))
         ;
     errno = before;
@@ -188,13 +193,21 @@ bool layer_payload_is_read(const struct layer_payload_user *user)
 
 /* ---- payloads and their users; devices_mutex is held ---- */
 
-static struct layer_payload *find_payload(int fd, uint64_t bytes)
+static struct layer_payload *find_by_file(int fd, uint64_t bytes)
 {
     dev_t device = 0;
     ino_t inode = 0;
     bool named = layer_descriptor_name(fd, &device, &inode);
     struct layer_payload *payload = layer.payloads;
     while (payload && (payload->bytes != bytes || !is_payload(payload, fd, named, device, inode)))
+        payload = payload->next;
+    return payload;
+}
+
+static struct layer_payload *find_by_buffer(const struct AHardwareBuffer *buffer)
+{
+    struct layer_payload *payload = layer.payloads;
+    while (payload && (!payload->buffer || !layer_hardware_buffer_is(payload->buffer, buffer)))
         payload = payload->next;
     return payload;
 }
@@ -221,6 +234,7 @@ static void end_payload(struct layer_payload *payload)
     while (payload->file_count)
         drop_file(payload, 0);
     unshow_file(payload);
+    layer_hardware_buffer_drop(&payload->buffer);
     free(payload);
 }
 
@@ -252,38 +266,90 @@ static void add_user(struct layer_payload *payload, struct layer_payload_user *u
     payload->users = user;
 }
 
-bool layer_payload_begin(struct layer_device *dev, const VkMemoryAllocateInfo *info, struct layer_payload_user **out)
+/* What of a vkAllocateMemory makes it memory with handles. */
+struct handles {
+    VkExternalMemoryHandleTypeFlags exported;
+    const VkImportMemoryFdInfoKHR *file; /* or */
+    struct AHardwareBuffer *buffer;
+};
+
+static struct handles handles_of(const VkMemoryAllocateInfo *info)
 {
     const VkExportMemoryAllocateInfo *export =
         lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
-    const VkImportMemoryFdInfoKHR *import = lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
-    struct layer_payload *payload = NULL;
+    const VkImportAndroidHardwareBufferInfoANDROID *buffer =
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_ANDROID_HARDWARE_BUFFER_INFO_ANDROID);
+    struct handles handles = {.exported = export ? export->handleTypes : 0};
+
+    handles.file = lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
+    if (handles.file && !handles.file->handleType)
+        handles.file = NULL;
+    if (buffer && layer_hardware_exists())
+        handles.buffer = buffer->buffer;
+    return handles;
+}
+
+/* The bytes in which objects lie: those that the driver says, and all rows that are read. */
+static bool take_buffer(struct layer_payload *payload, struct AHardwareBuffer *buffer, VkDeviceSize bytes)
+{
+    payload->buffer = layer_hardware_buffer_hold(buffer);
+    if (!payload->buffer)
+        return false;
+    payload->bytes = layer_hardware_buffer_bytes(payload->buffer);
+    if (payload->bytes < bytes)
+        payload->bytes = bytes;
+    payload->shown = layer_hardware_buffer_pages(payload->buffer, payload->bytes);
+    return true;
+}
+
+/* A payload of something that others have made. NULL: out of memory. */
+static struct layer_payload *create_imported(const struct handles *handles, VkDeviceSize bytes)
+{
+    struct layer_payload *payload = create_payload(bytes);
+
+    if (!payload)
+        return NULL;
+    if (handles->file) {
+        give_name(payload, handles->file->fd);
+        show_file(payload, handles->file->handleType, handles->file->fd);
+    } else if (!take_buffer(payload, handles->buffer, bytes)) {
+        end_payload(payload);
+        return NULL;
+    }
+    payload->outside = true;
+    if (!payload->shown)
+        layer_note_unseen(LAP_UNSEEN_FROM_OUTSIDE);
+    return payload;
+}
+
+static struct layer_payload *find_or_create(const struct handles *handles, VkDeviceSize bytes)
+{
+    struct layer_payload *found = NULL;
+
+    if (!handles->file && !handles->buffer)
+        return create_payload(bytes);
+    found = handles->file ? find_by_file(handles->file->fd, bytes) : find_by_buffer(handles->buffer);
+    return found ? found : create_imported(handles, bytes);
+}
+
+bool layer_payload_begin(struct layer_device *dev, const VkMemoryAllocateInfo *info, struct layer_payload_user **out)
+{
+    const struct handles handles = handles_of(info);
+    const bool imported = handles.file || handles.buffer;
+    struct layer_payload *payload;
     struct layer_payload_user *user;
 
     *out = NULL;
-    if (import && !import->handleType)
-        import = NULL;
-    if (!layer_is_recording() || (!import && (!export || !export->handleTypes)))
+    if (!layer_is_recording() || (!imported && !handles.exported))
         return true;
     user = calloc(1, sizeof *user);
     if (!user)
         return false;
     user->device = dev;
-    user->shows = !import && export->handleTypes & VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
+    user->shows = !imported && handles.exported & VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
     user->process = getpid();
     pthread_mutex_lock(&layer.devices_mutex);
-    if (import)
-        payload = find_payload(import->fd, info->allocationSize);
-    if (!payload) {
-        payload = create_payload(info->allocationSize);
-        if (payload && import) {
-            give_name(payload, import->fd);
-            show_file(payload, import->handleType, import->fd);
-            payload->outside = true;
-            if (!payload->shown)
-                layer_note_unseen(LAP_UNSEEN_FROM_OUTSIDE);
-        }
-    }
+    payload = find_or_create(&handles, info->allocationSize);
     if (payload) {
         add_user(payload, user);
         list_shown(user);
@@ -295,6 +361,30 @@ bool layer_payload_begin(struct layer_device *dev, const VkMemoryAllocateInfo *i
     }
     *out = user;
     return true;
+}
+
+bool layer_payload_is_buffer(struct layer_payload_user *user, struct AHardwareBuffer *buffer, VkDeviceSize bytes)
+{
+    bool taken;
+
+    if (!user)
+        return true;
+    pthread_mutex_lock(&layer.devices_mutex);
+    taken = user->payload->buffer || take_buffer(user->payload, buffer, bytes);
+    if (taken)
+        list_shown(user);
+    pthread_mutex_unlock(&layer.devices_mutex);
+    return taken;
+}
+
+bool layer_payload_has_buffer(const struct layer_payload_user *user)
+{
+    return user && user->payload->buffer;
+}
+
+uint64_t layer_payload_pitch(const struct layer_payload_user *user, const VkImageCreateInfo *info)
+{
+    return user && user->payload->buffer ? layer_hardware_buffer_pitch(user->payload->buffer, info) : 0;
 }
 
 void layer_payload_end(struct layer_payload_user *user)
@@ -338,8 +428,10 @@ void layer_payload_exported(struct layer_payload_user *user, VkExternalMemoryHan
     if (!user || user->process != getpid())
         return;
     pthread_mutex_lock(&layer.devices_mutex);
-    give_name(user->payload, fd);
-    show_exported(user->payload, type, fd);
+    if (fd >= 0) {
+        give_name(user->payload, fd);
+        show_exported(user->payload, type, fd);
+    }
     user->payload->exported = true;
     pthread_mutex_unlock(&layer.devices_mutex);
 }
@@ -376,6 +468,8 @@ enum lap_status layer_payload_track(struct layer_payload_user *user, uint32_t fl
     status = lap_mem_join(user->device->memtrack, user->space, user->payload->bytes, flags, out);
     user->mem = *out;
     user->readable = flags & LAP_MEM_HOST_VISIBLE;
+    if (user->mem && user->payload->buffer && user->payload->shown)
+        lap_mem_fetch_with(user->mem, layer_hardware_buffer_fetch, user->payload->buffer);
     if (user->mem)
         lap_mem_point(user->mem, any_pointer(user->payload));
     pthread_mutex_unlock(&layer.devices_mutex);

@@ -61,7 +61,7 @@ static bool is_watched(const struct layer_surface *surface)
     return surface->key_generation && surface->key_generation == atomic_load(&generation);
 }
 
-#ifdef LAYER_HAS_X
+#ifdef LAP_HAS_X
 void layer_key_watch_x(struct layer_surface *surface, int socket, uint32_t window)
 {
     struct layer_x_address address;
@@ -77,6 +77,8 @@ void layer_key_watch_x(struct layer_surface *surface, int socket, uint32_t windo
     }
     lap_cancel_restore(cancel);
 }
+#else
+void layer_key_watch_x(struct layer_surface *surface, int socket, uint32_t window) {}
 #endif
 
 void layer_key_watch_wayland(struct layer_surface *surface, struct wl_display *display)

@@ -10,7 +10,7 @@
 #include "layer/core/layer.h"
 #include "layer/part/key_window.h"
 
-#ifdef VK_USE_PLATFORM_WAYLAND_KHR
+#ifdef LAP_HAS_WAYLAND
 
 #include <dlfcn.h>
 #include <pthread.h>

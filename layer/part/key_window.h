@@ -10,10 +10,6 @@
 
 #include "layer/part/x_server.h"
 
-#if defined(VK_USE_PLATFORM_XCB_KHR) || defined(VK_USE_PLATFORM_XLIB_KHR)
-#define LAYER_HAS_X
-#endif
-
 struct wl_display;
 struct layer_key_window;
 
@@ -26,7 +22,7 @@ void layer_key_cannot(const char *why);
 /* ---- key_x.c ---- */
 
 struct layer_key_x; /* a window on an X server */
-#ifdef LAYER_HAS_X
+#ifdef LAP_HAS_X
 /* Takes ownership of address. NULL: the reason was logged. */
 struct layer_key_x *layer_key_x_add(struct layer_x_address *address, uint32_t window);
 void layer_key_x_remove(struct layer_key_x *window);

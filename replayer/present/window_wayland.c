@@ -11,7 +11,7 @@
 
 #include "replayer/core/device.h"
 
-#ifdef VK_USE_PLATFORM_WAYLAND_KHR
+#ifdef LAP_HAS_WAYLAND
 
 #include <wayland-client.h>
 

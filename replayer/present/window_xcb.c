@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef VK_USE_PLATFORM_XCB_KHR
+#ifdef LAP_HAS_X
 
 #define KEYSYM_ESCAPE 0xff1bu
 

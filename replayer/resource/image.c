@@ -24,9 +24,8 @@
 /* The replay drops external memory and presentable images (see bind_to_swapchain), and decides itself about dedicated
  * memory. */
 static const VkStructureType dropped[] = {
-    VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-    VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO_NV,
-    VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_IMAGE_CREATE_INFO_NV,
+    VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO_NV,
+    VK_STRUCTURE_TYPE_EXTERNAL_FORMAT_ANDROID,           VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_IMAGE_CREATE_INFO_NV,
     VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR,
 };
 
@@ -39,7 +38,8 @@ static bool has_linear(const struct replay_device *dev, const VkImageCreateInfo 
     return replay_format_can_be_queried(dev, format, info->tiling) &&
            dev->instance->vk.GetPhysicalDeviceImageFormatProperties(dev->gpu, format, info->imageType, info->tiling,
                                                                     info->usage, info->flags, &most) == VK_SUCCESS &&
-           most.maxMipLevels >= info->mipLevels && most.maxArrayLayers >= info->arrayLayers;
+           most.sampleCounts & info->samples && most.maxMipLevels >= info->mipLevels &&
+           most.maxArrayLayers >= info->arrayLayers;
 }
 
 /* A replay's image has no modifier. */

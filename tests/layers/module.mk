@@ -18,8 +18,12 @@ $(BUILD)/tests/layers/%.json: tests/layers/%.json
 	$(call say,COPY,$@)
 	$(Q)cp $< $@
 
+# The layer of AHardwareBuffers is Android's library of them, too.
+$(BUILD)/tests/layers/libnativewindow.so: $(BUILD)/tests/layers/libVkLayer_hardware.so
+	$(Q)ln -sf $(notdir $<) $@
+
 .PHONY: test-layers
-test-layers: $(TEST_LAYERS)
+test-layers: $(TEST_LAYERS) $(BUILD)/tests/layers/libnativewindow.so
 
 # What it says to valgrind needs no more than a header, where that is.
 $(BUILD)/obj/tests/layers/defined.o: $(wildcard /usr/include/valgrind/memcheck.h)

@@ -34,7 +34,7 @@ $(BUILD)/tests/unit/test_code: $(call object,layer/shader/code.c layer/shader/st
 $(BUILD)/tests/unit/test_describe: $(call object,layer/core/description.c)
 $(BUILD)/tests/unit/test_keeper: $(call object,layer/core/keeper.c layer/core/thread.c)
 $(BUILD)/tests/unit/test_notes: $(call object,layer/core/notes.c layer/core/thread.c)
-$(BUILD)/tests/unit/test_payload: $(call object,layer/memory/payload.c layer/core/descriptor.c layer/core/unseen.c)
+$(BUILD)/tests/unit/test_payload: $(call object,layer/memory/payload.c layer/image/hardware_buffer.c layer/core/hardware_functions.c layer/core/descriptor.c layer/core/unseen.c)
 $(BUILD)/tests/unit/test_fast_path: $(call object,layer/command/image_state.c layer/command/touched.c layer/command/cmdbuf_parts.c layer/command/progress_query.c layer/command/image_region.c layer/image/image_rows.c layer/image/row_layout.c)
 $(BUILD)/tests/unit/test_turns: $(call object,layer/part/turns.c)
 $(BUILD)/tests/unit/test_x_server: $(call object,layer/part/x_server.c)
@@ -44,7 +44,7 @@ $(BUILD)/tests/unit/test_span_batch: $(call object,layer/image/span_batch.c)
 $(BUILD)/tests/unit/test_touched: $(call object,layer/command/image_state.c layer/command/touched.c layer/entry/descriptor_set.c layer/command/cmdbuf_parts.c layer/command/pipeline.c layer/command/shader_object.c layer/command/progress_query.c \
 	layer/shader/code.c layer/command/image_region.c layer/image/image_rows.c layer/image/row_layout.c)
 $(addprefix $(BUILD)/tests/unit/,test_host_gate test_submission): $(call object,layer/submit/memory_checks.c layer/submit/host_gate.c layer/image/image_rows.c layer/command/image_state.c layer/submit/sparse_snapshot.c layer/command/cmdbuf_parts.c layer/command/image_region.c layer/image/row_layout.c layer/submit/sparse.c \
-	layer/submit/submission.c layer/submit/submit.c layer/memory/payload.c layer/core/descriptor.c \
+	layer/submit/submission.c layer/submit/submit.c layer/memory/payload.c layer/image/hardware_buffer.c layer/core/hardware_functions.c layer/core/descriptor.c \
 	layer/command/progress_query.c layer/command/touched.c)
 # What commands leave for checks and for parts of the run.
 $(addprefix $(BUILD)/tests/unit/,test_attachment test_host_gate test_fast_path test_submission test_touched): $(call object,layer/command/build_inputs.c layer/command/overwritten.c layer/memory/copies.c layer/memory/address_range.c layer/memory/sparse_places.c tests/unit/layer_mutex.c)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hardware_buffer: an AHardwareBuffer of Android, which is the memory of a payload (payload.h). Anything may fill it: a
+ * camera, another process, the CPU. Its bytes have the driver's own order, so nobody can map them; but the system gives
+ * the CPU rows of texels where the buffer's usage allows reading (AHardwareBuffer_lock). The layer copies these into
+ * pages of its own, row behind row, and compares them as mapped memory. Not for systems without
+ * layer_hardware_exists(). Any thread.
+ */
+#ifndef LAP_LAYER_IMAGE_HARDWARE_BUFFER_H
+#define LAP_LAYER_IMAGE_HARDWARE_BUFFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <vulkan/vulkan.h>
+
+struct AHardwareBuffer;
+struct layer_hardware_buffer;
+
+/* The program knows this buffer, and will perhaps create an image for it. */
+void layer_hardware_buffer_expect(const struct AHardwareBuffer *buffer);
+/* Whether an image may be for one of these whose rows the CPU can read: bytes from row to row; 0: no. */
+uint64_t layer_hardware_buffer_expected_pitch(const VkImageCreateInfo *info);
+
+/* Keeps a reference to the buffer. NULL: out of memory. */
+struct layer_hardware_buffer *layer_hardware_buffer_hold(struct AHardwareBuffer *buffer);
+void layer_hardware_buffer_drop(struct layer_hardware_buffer **held); /* NULL is fine */
+/* Gives back a reference that a call of the driver returned. */
+void layer_hardware_buffer_release(struct AHardwareBuffer *buffer);
+bool layer_hardware_buffer_is(const struct layer_hardware_buffer *held, const struct AHardwareBuffer *buffer);
+
+/* Pages that have the buffer's rows, without padding between them, after each fetch; `bytes` of them, the rest zeroes.
+ * They live as long as `held`. NULL: the CPU can't read it. */
+void *layer_hardware_buffer_pages(struct layer_hardware_buffer *held, uint64_t bytes);
+/* Bytes of all rows; 0: nobody knows. */
+uint64_t layer_hardware_buffer_bytes(const struct layer_hardware_buffer *held);
+/* Bytes from one row to the next in the pages, of an image that is the whole buffer. 0: the image is something else. */
+uint64_t layer_hardware_buffer_pitch(const struct layer_hardware_buffer *held, const VkImageCreateInfo *info);
+
+/* The buffer may have changed. False: its last fetch failed, and the pages have what was there before. */
+bool layer_hardware_buffer_look(struct layer_hardware_buffer *held);
+/* Copies the buffer to the pages if it may have changed (lap_mem_fetch_fn). */
+void layer_hardware_buffer_fetch(void *held);
+
+#endif
