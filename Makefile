@@ -220,7 +220,7 @@ $(SDK_STAMP): look
 
 $(ASSERTS_STAMP): look
 	@mkdir -p $(@D)
-	@echo '$(if $(ASSERTS),1) $(VISIBILITY)' | cmp -s - $@ || echo '$(if $(ASSERTS),1) $(VISIBILITY)' > $@
+	@echo '$(if $(ASSERTS),1) $(VISIBILITY) $(PLATFORMS) $(WINDOWS)' | cmp -s - $@ || echo '$(if $(ASSERTS),1) $(VISIBILITY) $(PLATFORMS) $(WINDOWS)' > $@
 
 $(RUNPATH_STAMP): look
 	@mkdir -p $(@D)

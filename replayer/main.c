@@ -25,6 +25,7 @@
 #include "replayer/device/gpu_choice.h"
 #include "replayer/device/shader_validation.h"
 #include "replayer/device/validation.h"
+#include "replayer/elsewhere.h"
 #include "replayer/memory/memory.h"
 #include "replayer/options.h"
 #include "replayer/play/check_trace.h"
@@ -45,7 +46,10 @@
 #include "replayer/verify/shader_values.h"
 #include "replayer/verify/texel_history.h"
 #include "replayer/verify/verify.h"
+#include "replayer/vm/remote_trace.h"
 #include "trace/format/info.h"
+#include "vm/blocks.h"
+#include "vm/frame.h"
 
 enum exit_code { EXIT_GOOD, EXIT_FAILED, EXIT_USAGE, EXIT_NO_TRACE, EXIT_INCOMPLETE, EXIT_UNSUPPORTED, EXIT_TOO_LATE };
 
@@ -497,6 +501,14 @@ static int write_report(const struct replay_options *options, const struct lap_l
 
 /* ---- a replay ---- */
 
+/* A trace of another machine. */
+static enum lap_status open_remote(struct replay_options *options, struct replay_remote **out)
+{
+    return options->resources && lap_vm_blocks_are_in(options->file)
+               ? replay_remote_open(options->file, options->resources, out, &options->from)
+               : LAP_OK;
+}
+
 static int run(struct replay_options *options, const struct lap_log *log, struct outcome *outcome)
 {
     static struct replay_receive receive;
@@ -509,6 +521,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     struct overdraw counts = {.pass_count = 0};
     struct mesh_values vertices = {.buffer = 0};
     struct replay_request request = {.text = NULL};
+    struct replay_remote *remote = NULL;
     struct replay replay = {.log = log};
     struct ready ready;
     enum lap_status status;
@@ -558,7 +571,9 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     if (make_ready(&ready, options) != LAP_OK)
         return say_in_file(log, options, EXIT_UNSUPPORTED);
     replay_crash_watch(&replay.at);
-    status = replay_open(&replay, options, log);
+    status = open_remote(options, &remote);
+    if (status == LAP_OK)
+        status = replay_open(&replay, options, log);
     began = status == LAP_OK;
     if (began)
         replay_watchdog_begin(&replay);
@@ -591,6 +606,7 @@ static int run(struct replay_options *options, const struct lap_log *log, struct
     code = end_output(log, code);
     if (outcome->stuck)
         return code;
+    replay_remote_close(&remote);
     replay_displays_disconnect(&ready.displays);
     replay_validation_destroy(options->validation);
     replay_ignore_list_finish(&ignored);
@@ -647,6 +663,11 @@ int main(int argc, char **argv)
         puts("lapilli-replay " LAPILLI_VERSION);
         return end_output(&log, EXIT_GOOD);
     case REPLAY_ACTION_LIST_GPUS:
+        if (replay_is_elsewhere(&options)) {
+            lap_log(&log, LAP_LOG_ERROR,
+                    "replays are played on another machine (" LAP_VM_ON "), whose GPUs can't be listed from here");
+            return EXIT_UNSUPPORTED;
+        }
         status = replay_gpu_list(options.gpu, options.json);
         return status == LAP_OK ? end_output(&log, EXIT_GOOD)
                                 : say(&log, status == LAP_ERROR_MEMORY ? EXIT_FAILED : EXIT_UNSUPPORTED);
@@ -656,7 +677,10 @@ int main(int argc, char **argv)
     case REPLAY_ACTION_CHECK:
         return check(&options, &log);
     case REPLAY_ACTION_PLAY:
-        code = run_and_report(&options, &log);
+        if (replay_is_elsewhere(&options) && options.file)
+            code = replay_become_elsewhere(argv, &options) == LAP_OK ? EXIT_GOOD : say(&log, EXIT_FAILED);
+        else
+            code = run_and_report(&options, &log);
     }
     replay_options_finish(&options);
     return code;

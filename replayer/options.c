@@ -405,7 +405,10 @@ static const struct row rows[] = {
     {"--listen", "ADDRESS",
      "instead of FILE: receive the trace of a program, then play it (unix:PATH, unix:@NAME, tcp://HOST:PORT)",
      .take = store_text, MEMBER(listen)},
-    {"--token-file", "FILE", "with --listen: only from a program with the same token; needed for other machines",
+    {"--on", "ADDRESS", "play on the machine where lapilli run --listen waits (docs/vm.md)", .take = store_text,
+     MEMBER(on)},
+    {"--token-file", "FILE",
+     "with --listen: only from a program with the same token; with --on: that machine's; needed for other machines",
      .take = store_text, MEMBER(token_file)},
     {"--mismatch-dir", "DIR", "with --verify: write the first image that differs as PNG; created if missing",
      .take = store_text, MEMBER(mismatch_dir)},
@@ -787,8 +790,10 @@ static enum lap_status parse(int argc, char **argv, struct replay_options *out, 
         return LAP_ERROR_ARGUMENT;
     if (out->listen && (out->file || *out_action == REPLAY_ACTION_CHECK))
         return lap_fail(LAP_ERROR_ARGUMENT, "--listen is for a replay, and instead of a file");
-    if (out->token_file && !out->listen)
-        return lap_fail(LAP_ERROR_ARGUMENT, "--token-file is for --listen");
+    if (out->token_file && !out->listen && !out->on)
+        return lap_fail(LAP_ERROR_ARGUMENT, "--token-file is for --listen and --on");
+    if (out->on && (out->listen || *out_action != REPLAY_ACTION_PLAY))
+        return lap_fail(LAP_ERROR_ARGUMENT, "--on is for a replay of a file");
     if ((*out_action == REPLAY_ACTION_PLAY || *out_action == REPLAY_ACTION_CHECK) && !out->file && !out->listen)
         return lap_fail(LAP_ERROR_ARGUMENT, "no trace is named; --help shows the usage");
     return LAP_OK;

@@ -34,7 +34,7 @@
 #define MOST_PROGRAM_MIB 4096u
 
 static const char help[] =
-    "usage: lapilli run [options] PROG [options of lapilli replay]\n"
+    "usage: lapilli run [options] PROG|TRACE [options of lapilli replay]\n"
     "       lapilli run --listen ADDRESS [options]\n"
     "Plays a replay program (lapilli compile), here or on another machine; or plays those of others. The messages and\n"
     "the files of the replay come here.\n"
@@ -52,6 +52,7 @@ static const char help[] =
     "  --token-file FILE  the same secret on both sides; needed for addresses of other machines\n"
     "  --sandbox HOW      on: end if the kernel has no full sandbox; off: use none; auto (default): use what the\n"
     "                     kernel has (SECURITY.md)\n"
+    "  --progress FD      write lines of JSON to this open descriptor: how far the replay is\n"
     "  --quiet            print only errors, and what the replay says\n"
     "  --help             this text\n"
     "\n"
@@ -62,6 +63,7 @@ struct options {
     const char *program, *on, *resources, *posts, *listen, *cache, *token_file;
     enum lap_sandbox_wish sandbox;
     uint64_t cache_mib, program_mib;
+    uint64_t progress_fd;
     bool once, waits, quiet;
     struct lap_address address;
     struct lap_token token;
@@ -119,6 +121,7 @@ static int parse(int argc, char **argv, struct options *options)
                                         LAP_FLAG("once", &options->once),
                                         LAP_TEXT("token-file", &options->token_file),
                                         LAP_VALUE("sandbox", &options->sandbox, lap_take_sandbox),
+                                        LAP_NUMBER("progress", &options->progress_fd, 3, INT32_MAX),
                                         LAP_FLAG("quiet", &options->quiet),
                                         LAP_COMMAND(&words)};
     int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
@@ -242,6 +245,7 @@ static int run(struct options *options)
                               .resources = options->resources,
                               .words = &options->words,
                               .sandbox = options->sandbox,
+                              .progress_fd = (int)options->progress_fd,
                               .waits = options->waits,
                               .quiet = options->quiet};
     pid_t process = -1;

@@ -20,6 +20,7 @@
 #include "tools/common/tool.h"
 #include "tools/service.h"
 #include "trace/receive/listener.h"
+#include "vm/frame.h"
 
 #define PROGRAM       "lapilli-serve"
 #define USUAL_PORT    "4711"
@@ -42,6 +43,10 @@ static const char help[] =
     "  --wait-limit SECONDS\n"
     "                    give a replay up that waits for the device, or stands in a call of the driver, this long;\n"
     "                    default: 60\n"
+    "  --on ADDRESS      replays are played where lapilli run --listen waits; --gpu is one of that machine\n"
+    "  --on-token-file FILE\n"
+    "                    the token of that machine\n"
+    "  --device SERIAL   replays are played on this Android device, by adb (lapilli android serve)\n"
     "  --cache MIB       memory for answers; default: 256. No answer is larger than a quarter of it\n"
     "  --waiting N       so many replays wait in front of the frame of the last picture, for the next one; default: "
     "2;\n"
@@ -53,7 +58,7 @@ static const char help[] =
     "Exit status: 0 ended by a signal; 1 it can't listen, or out of memory; 2 wrong usage; 3 a FILE is not there.\n";
 
 struct options {
-    const char *listen;
+    const char *listen, *on, *on_token_file, *device;
     struct lap_playing playing;
     bool open, routes, quiet;
     uint64_t cache, waiting;
@@ -69,6 +74,9 @@ static int parse(int argc, char **argv, struct options *options)
                                         LAP_FLAG("open", &options->open),
                                         LAP_TEXT("gpu", &options->playing.gpu),
                                         LAP_TEXT("wait-limit", &options->playing.wait_limit),
+                                        LAP_TEXT("on", &options->on),
+                                        LAP_TEXT("on-token-file", &options->on_token_file),
+                                        LAP_TEXT("device", &options->device),
                                         LAP_NUMBER("cache", &options->cache, 4, 1u << 20),
                                         LAP_NUMBER("waiting", &options->waiting, 0, LAP_WAITING_MOST),
                                         LAP_FLAG("routes", &options->routes),
@@ -76,10 +84,65 @@ static int parse(int argc, char **argv, struct options *options)
                                         LAP_WORDS(&options->files)};
     int code = LAP_ARGUMENTS_TAKE(&verb, argc, argv, rows);
 
+    if (code < 0 && options->on_token_file && !options->on)
+        return lap_usage(&verb, "--on-token-file is for --on");
+    if (code < 0 && options->device && options->on)
+        return lap_usage(&verb, "--on and --device are two ways to say where replays are played");
     if (code >= 0 || !options->routes)
         return code;
     lap_http_print_routes();
     return lap_tool_end_output(PROGRAM, LAP_TOOL_OK);
+}
+
+/* ---- replays on another machine ---- */
+
+/* Becomes the program that prepares the device, and then starts this one with --on. */
+static int become_device(char **arguments, const char *serial)
+{
+    const char **words;
+    size_t count = 0;
+
+    while (arguments[count])
+        count++;
+    words = calloc(count + 6, sizeof *words);
+    if (!words)
+        return LAP_TOOL_FAILED;
+    count = 0;
+    words[count++] = "lapilli-android";
+    words[count++] = "serve";
+    words[count++] = "--serial";
+    words[count++] = serial;
+    words[count++] = "--";
+    for (char **at = arguments + 1; *at; at++)
+        if (strcmp(*at, "--device") == 0)
+            at++;
+        else if (strncmp(*at, "--device=", strlen("--device=")) != 0)
+            words[count++] = *at;
+    return lap_tool_become(PROGRAM, words[0], words);
+}
+
+/* For all programs that we start, which have other current folders. */
+static int set_elsewhere(const struct options *options)
+{
+    char path[PATH_MAX], address[PATH_MAX + 8];
+    struct lap_address to;
+
+    if (!options->on)
+        return LAP_TOOL_OK;
+    if (lap_address_parse(options->on, &to) != LAP_OK)
+        return lap_usage(&verb, lap_error_message());
+    snprintf(address, sizeof address, "%s", options->on);
+    if (strncmp(options->on, "unix:", 5) == 0 && options->on[5] != '@' && realpath(options->on + 5, path))
+        snprintf(address, sizeof address, "unix:%s", path);
+    if (setenv(LAP_VM_ON, address, 1) != 0)
+        return LAP_TOOL_FAILED;
+    if (!options->on_token_file)
+        return LAP_TOOL_OK;
+    if (!realpath(options->on_token_file, path)) {
+        fprintf(stderr, PROGRAM ": %s: %s\n", options->on_token_file, strerror(errno));
+        return LAP_TOOL_USAGE;
+    }
+    return setenv(LAP_VM_ON_TOKEN, path, 1) == 0 ? LAP_TOOL_OK : LAP_TOOL_FAILED;
 }
 
 /* ---- where it is ---- */
@@ -268,6 +331,11 @@ int main(int argc, char **argv)
     enum lap_status status;
 
     if (code >= 0)
+        return code;
+    if (options.device)
+        return become_device(argv, options.device);
+    code = set_elsewhere(&options);
+    if (code != LAP_TOOL_OK)
         return code;
     code = lap_service_open(&verb, options.files, &options.playing, (size_t)options.cache << 20,
                             (unsigned)options.waiting, &service);

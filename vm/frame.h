@@ -9,6 +9,10 @@
 #include "base/status.h"
 #include "vm/program.h"
 
+/* The environment says where replays are played (lapilli replay --on), and which file has the token. */
+#define LAP_VM_ON          "LAPILLI_REPLAY_ON"
+#define LAP_VM_ON_TOKEN    "LAPILLI_REPLAY_TOKEN_FILE"
+
 #define LAP_VM_FRAME_BYTES 16u
 #define LAP_VM_NEED_BYTES  28u /* of one resource in a NEED */
 
@@ -18,7 +22,7 @@ enum lap_vm_frame_kind {
     LAP_VM_FRAME_PROGRAM,  /* hash (8, 8) and bytes (8) of the file, which is LAP_VM_FRAME_FILE_NUMBER: it shall run */
     LAP_VM_FRAME_RESOURCE, /* number: of the resource; its bytes, packed (vm/resources.h). Also to the replay */
     LAP_VM_FRAME_LACK,     /* number: of a resource that can't be had. Also to the replay */
-    LAP_VM_FRAME_GO = 13,  /* a replay that waits shall go on */
+    LAP_VM_FRAME_GO = 13,  /* a replay that waits shall go on: with this request, or none */
     /* to the owner */
     LAP_VM_FRAME_WANT = 5, /* numbers of resources, 4 bytes each */
     LAP_VM_FRAME_POST,     /* number: the label; the bytes of a POST. Also from the replay */

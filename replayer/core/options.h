@@ -93,7 +93,8 @@ struct replay_profile {
 struct replay_options {
     const char *file;
     const char *listen;     /* an address where a program streams the trace to; then `file` is set later */
-    const char *token_file; /* of that program; NULL: none */
+    const char *token_file; /* of that program, or of `on`; NULL: none */
+    const char *on;         /* the address of another machine that plays (elsewhere.h) */
     bool verify, force, quiet;
     bool strict;                                /* invalid calls end the replay: invalid_calls.h */
     bool validate_shaders;                      /* main.c sets `judge` */
@@ -122,7 +123,8 @@ struct replay_options {
     const char *dump_dir;               /* with verify: all checked bytes go there (check_dump.h); NULL: nowhere */
     uint64_t last_frame;                /* stop after this frame; 0: all */
     uint64_t stop_at;                   /* stop behind the packet with this ticket; 0: at none */
-    const char *read_list, *read_to; /* with stop_at: the list of contents to read then, and the output; NULL: none */
+    const char *read_list, *read_to;   /* with stop_at: the list of contents to read then, and the output; NULL: none */
+    const struct lap_bytes_from *from; /* of a trace that is in no file here: lap_reader_options, or NULL */
     const char *resources; /* of a replay program, where those are that its file lacks (replayer/vm/resources.h) */
     struct edit_experiments experiments; /* what is to be different from the trace */
     uint64_t wait;                       /* play what is in front of this frame, then wait (waiting.h); 0: do not */

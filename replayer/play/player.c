@@ -213,8 +213,9 @@ bool replay_has_nothing_to_play(const struct replay *r)
 
 enum lap_status replay_open(struct replay *r, const struct replay_options *options, const struct lap_log *log)
 {
-    const struct lap_reader_options reader_options = {.ahead_bytes = options->ahead_bytes,
-                                                      .trusts_blobs = !options->verify};
+    const struct lap_reader_options reader_options = {
+        .ahead_bytes = options->ahead_bytes, .trusts_blobs = !options->verify, .from = options->from};
+    const struct lap_reader_options plain_options = {.from = options->from};
     bool is_program, edits = edit_experiments_are_wanted(&options->experiments) || options->pictures.after.count ||
                              options->pictures.each.at.count || options->texel.wanted ||
                              options->profile.wish.first_frame || options->debug.wish.at.count ||
@@ -231,10 +232,10 @@ enum lap_status replay_open(struct replay *r, const struct replay_options *optio
     replay_tables_attach(r);
     is_program = replay_is_program(options->file);
     edits |= will_debug(options) && !is_program;
-    if (options->resources && !is_program)
+    if (options->resources && !is_program && !options->from)
         return lap_fail(LAP_ERROR_ARGUMENT, "--resources is for replay programs, and %s is none", options->file);
     status = is_program ? replay_program_open(r, options->file, options->resources, &r->program, &r->reader)
-                        : lap_reader_open(options->file, edits ? NULL : &reader_options, &r->reader);
+                        : lap_reader_open(options->file, edits ? &plain_options : &reader_options, &r->reader);
     if (status == LAP_OK && edits)
         status = edit(r, &reader_options);
     if (status != LAP_OK)

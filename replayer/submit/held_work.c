@@ -106,10 +106,11 @@ static void find_end(const struct replay *r, struct search *s)
     static const uint16_t commands[] = {GEN_vkSetEvent,     GEN_vkSignalSemaphore, GEN_vkQueueSubmit,
                                         GEN_vkQueueSubmit2, GEN_vkQueueBindSparse, GEN_COMMAND_NONE};
     const struct trace_visitor visitor = {.commands = commands, .visit = visit, .state = s};
+    const struct lap_reader_options options = {.from = r->options.from};
     struct lap_reader *reader = NULL;
 
     s->after = r->at.call_ticket;
-    if (!r->program && lap_reader_open(r->options.file, NULL, &reader) == LAP_OK)
+    if (!r->program && lap_reader_open(r->options.file, &options, &reader) == LAP_OK)
         (void)!trace_pass_run(reader, 0, &visitor, 1);
     lap_reader_close(&reader);
 }

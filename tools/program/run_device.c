@@ -31,6 +31,7 @@
 #define MOST_RESOURCE LAP_BLOB_MAX_BYTES /* the replay takes no larger one */
 #define MOST_POST     (UINT64_C(1) << 31)
 #define PROGRAM_BYTES 24u /* of a PROGRAM */
+#define MOST_REQUEST  65536u
 
 enum pipe_number { OUTPUT, ERRORS, PROGRESS, PIPES };
 
@@ -62,6 +63,7 @@ struct run {
     char folder[PATH_MAX]; /* of ours, with one for each word that names a folder; "": none */
     struct need program;
     pid_t process;
+    struct buffer lines[PROGRESS];      /* of what the replay prints: a line that has not ended yet */
     int pipes[PIPES], resources, input; /* -1: closed; input: what the replay reads as standard input */
     bool begun, ended, cache_failed;
 
@@ -422,6 +424,7 @@ static void become(const struct run *run, char *const *words, int program, int e
         fcntl(ends[PROGRESS], F_SETFD, 0) != 0 || fcntl(ends[PIPES], F_SETFD, 0) != 0 ||
         fcntl(program, F_SETFD, 0) != 0)
         _exit(127);
+    (void)unsetenv(LAP_VM_ON); /* it plays here */
     execvp(run->device->replayer, (char *const *)(uintptr_t)all);
     dprintf(STDERR_FILENO, "%s: %s can't be started: %s\n", run->device->name, run->device->replayer, strerror(errno));
     _exit(127);
@@ -476,23 +479,75 @@ static bool start(struct run *run)
     return !run->failed;
 }
 
+/* The name that the owner knows for the path at `text`, of one of our folders or a file in it. NULL: it is none. */
+static const char *owners_name(const struct run *run, const char *text, size_t bytes, size_t *out_length)
+{
+    for (size_t i = 0; i < run->words.count; i++) {
+        char path[PATH_MAX + 32];
+        const char *name = run_word_folder(run->words.words[i]);
+        int length = snprintf(path, sizeof path, "%s/%zu", run->folder, i);
+
+        if (!name && (name = run_word_file(run->words.words[i])))
+            length = snprintf(path, sizeof path, "%s/%zu/" RUN_WORDS_FILE, run->folder, i);
+        *out_length = (size_t)length;
+        if (name && bytes >= *out_length && memcmp(text, path, *out_length) == 0 &&
+            (bytes == *out_length || text[*out_length] < '0' || text[*out_length] > '9'))
+            return name;
+    }
+    return NULL;
+}
+
+/* Whole lines, in which our folders have the owner's names. */
+static bool say_text(struct run *run, enum pipe_number which, const char *text, size_t bytes)
+{
+    struct buffer out = {0};
+    bool good = true;
+
+    for (size_t at = 0, length; good && at < bytes;) {
+        const char *name = run->folder[0] && text[at] == '/' ? owners_name(run, text + at, bytes - at, &length) : NULL;
+
+        good = name ? append(run, &out, name, strlen(name)) : append(run, &out, text + at, 1);
+        at += name ? length : 1;
+    }
+    good = good && say(run, LAP_VM_FRAME_TEXT, which == OUTPUT ? 1 : 2, out.data, out.bytes);
+    free(out.data);
+    return good;
+}
+
+/* Text goes on line by line. */
+static bool take_text(struct run *run, enum pipe_number which, const char *text, size_t bytes)
+{
+    struct buffer *line = &run->lines[which];
+    const char *end = memrchr(text, '\n', bytes);
+    size_t whole = end ? (size_t)(end + 1 - text) : 0;
+    bool good = true;
+
+    if (whole || line->bytes > PIECE) {
+        good = append(run, line, text, whole) && say_text(run, which, (const char *)line->data, line->bytes);
+        line->bytes = 0;
+    }
+    return good && append(run, line, text + whole, bytes - whole);
+}
+
 /* Passes on what comes out of a pipe. */
 static bool hear_pipe(struct run *run, enum pipe_number which)
 {
-    static const struct {
-        enum lap_vm_frame_kind kind;
-        uint32_t number;
-    } as[PIPES] = {{LAP_VM_FRAME_TEXT, 1}, {LAP_VM_FRAME_TEXT, 2}, {LAP_VM_FRAME_PROGRESS, 0}};
-    uint8_t data[65536];
+    char data[65536];
     ssize_t got = read(run->pipes[which], data, sizeof data);
+    struct buffer *line = which == PROGRESS ? NULL : &run->lines[which];
+    bool good = true;
 
-    if (got > 0)
-        return say(run, as[which].kind, as[which].number, data, (size_t)got);
     if (got < 0 && errno == EINTR)
         return true;
+    if (got > 0)
+        return line ? take_text(run, which, data, (size_t)got) : say(run, LAP_VM_FRAME_PROGRESS, 0, data, (size_t)got);
+    if (line && line->bytes)
+        good = say_text(run, which, (const char *)line->data, line->bytes);
+    if (line)
+        line->bytes = 0;
     close(run->pipes[which]);
     run->pipes[which] = -1;
-    return true;
+    return good;
 }
 
 /* ---- its end ---- */
@@ -586,7 +641,7 @@ static uint64_t most_bytes(struct run *run, const struct lap_vm_frame *frame)
     case LAP_VM_FRAME_LACK:
         return 0;
     case LAP_VM_FRAME_GO:
-        return run->begun ? 0 : UINT64_MAX;
+        return run->begun ? MOST_REQUEST : UINT64_MAX;
     default:
         return UINT64_MAX;
     }
@@ -623,11 +678,12 @@ static bool take_program(struct run *run)
     return say(run, LAP_VM_FRAME_WANT, 0, number, sizeof number);
 }
 
-/* A replay that waits reads a zero byte. */
+/* A replay that waits reads a request, or a zero byte. A pipe has room for it. */
 static bool go_on(struct run *run)
 {
     if (run->input >= 0) {
-        (void)!write(run->input, "", 1);
+        (void)!write(run->input, run->body.bytes ? (const char *)run->body.data : "",
+                     run->body.bytes ? run->body.bytes : 1);
         close(run->input);
     }
     run->input = -1;
@@ -774,6 +830,8 @@ bool run_device_serve(const struct run_device *device, int fd)
         drop(&run.needs[i]);
     free(run.needs);
     drop(&run.program);
+    for (unsigned i = 0; i < PROGRESS; i++)
+        free(run.lines[i].data);
     free(run.out.data);
     free(run.body.data);
     return whole;

@@ -19,12 +19,16 @@
 #include "tools/common/progress.h"
 #include "tools/common/tool.h"
 #include "trace/format/bytes.h"
+#include "trace/format/chunk.h"
+#include "trace/format/file.h"
 #include "trace/format/hash.h"
+#include "vm/blocks.h"
 #include "vm/frame.h"
 #include "vm/program_file.h"
 #include "vm/resources.h"
 
-#define MOST_FRAME (UINT64_C(4) << 30)
+#define MOST_FRAME   (UINT64_C(4) << 30)
+#define MOST_REQUEST 65536u
 
 struct run {
     const struct run_owner *owner;
@@ -32,15 +36,20 @@ struct run {
     struct lap_vm_program program;
     struct lap_vm_folder *folder;
     int files[RUN_WORDS_MOST]; /* of words that name one, until it has come; -1: none */
-    uint8_t *stripped;         /* the program's file without resources, as it travels */
+    uint8_t *stripped;         /* the program's file without resources, as it travels; or the list of blocks */
     size_t stripped_bytes;
+    struct lap_vm_blocks blocks; /* of a trace */
+    bool is_trace;
     uint8_t *body; /* of the frame that has come */
     size_t room;
-    char progress_line[128];
+    char progress_line[512];
     size_t progress_bytes;
+    char *held; /* lines that name files which have not come yet */
+    size_t held_bytes;
     struct lap_progress progress;
     uint64_t sent, resources; /* bytes, also those of the program; and how many */
     bool sent_program, lost_file;
+    bool left; /* a replay that waited is not told to go on */
 };
 
 /* ---- the program ---- */
@@ -65,6 +74,26 @@ static enum lap_status map_stripped(struct run *run)
     return status;
 }
 
+static bool is_trace(int fd)
+{
+    uint8_t head[LAP_FILE_HEADER_BYTES];
+    struct lap_file_header header;
+
+    return lap_file_read_fd(fd, 0, head, sizeof head) == 0 && lap_file_header_load(head, &header) == LAP_OK;
+}
+
+static enum lap_status open_trace(struct run *run)
+{
+    enum lap_status status = lap_vm_blocks_make(run->program_file, &run->blocks);
+
+    run->is_trace = true;
+    if (status == LAP_OK)
+        status = lap_vm_blocks_store(&run->blocks, &run->stripped, &run->stripped_bytes);
+    run->program.resources = run->blocks.resources;
+    run->program.resource_count = run->blocks.count;
+    return status;
+}
+
 static enum lap_status open_program(struct run *run)
 {
     enum lap_status status;
@@ -72,6 +101,8 @@ static enum lap_status open_program(struct run *run)
     run->program_file = open(run->owner->program, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (run->program_file < 0)
         return lap_fail(LAP_ERROR_FORMAT, "%s", strerror(errno));
+    if (is_trace(run->program_file))
+        return open_trace(run);
     status = lap_vm_program_read(run->program_file, &run->program);
     if (status == LAP_OK && run->owner->resources)
         status = lap_vm_folder_open(run->owner->resources, UINT64_MAX, &run->folder);
@@ -104,19 +135,15 @@ static enum lap_status send_options(struct run *run)
     enum lap_status status = all ? LAP_OK : lap_fail(LAP_ERROR_MEMORY, "out of memory");
 
     for (size_t i = 0; status == LAP_OK && i < words->count; i++) {
-        bool named = run_word_folder(words->words[i]) || run_word_file(words->words[i]);
-        /* The name is of no use there. */
-        char *word = named ? run_word_with_folder(words->words[i], "here") : strdup(words->words[i]);
-        size_t count = word ? strlen(word) + 1 : 0;
+        /* Files have these names here, and there in what the replay prints. */
+        const char *word = words->words[i];
+        size_t count = strlen(word) + 1;
 
-        if (!word)
-            status = lap_fail(LAP_ERROR_MEMORY, "out of memory");
-        else if (bytes + count > RUN_WORDS_MOST_BYTES)
+        if (bytes + count > RUN_WORDS_MOST_BYTES)
             status = lap_fail(LAP_ERROR_ARGUMENT, "the options are longer than %u bytes", RUN_WORDS_MOST_BYTES);
         else
             memcpy(all + bytes, word, count);
         bytes += count;
-        free(word);
     }
     if (status == LAP_OK && run->owner->waits)
         bytes += (size_t)sprintf(all + bytes, "--wait=%" PRIu64, frame_of_request(&run->program)) + 1;
@@ -141,6 +168,20 @@ static enum lap_status begin(struct run *run)
     return send_frame(run, LAP_VM_FRAME_PROGRAM, 0, head, sizeof head);
 }
 
+/* Of a trace, which is packed as it is. */
+static enum lap_status get_block(struct run *run, uint32_t number, uint8_t **out, size_t *out_bytes)
+{
+    const struct lap_vm_resource *block = &run->blocks.resources[number];
+
+    *out_bytes = (size_t)block->bytes;
+    *out = malloc(*out_bytes);
+    if (!*out)
+        return lap_fail(LAP_ERROR_MEMORY, "no memory for a block of the trace");
+    return lap_file_read_fd(run->program_file, (uint64_t)number * LAP_VM_BLOCK_BYTES, *out, *out_bytes) == 0
+               ? LAP_OK
+               : lap_fail(LAP_ERROR_IO, "the trace can't be read any more");
+}
+
 static enum lap_status send_resource(struct run *run, uint32_t number)
 {
     uint8_t *packed = NULL;
@@ -153,7 +194,9 @@ static enum lap_status send_resource(struct run *run, uint32_t number)
     }
     if (number >= run->program.resource_count)
         return lap_fail(LAP_ERROR_FORMAT, "the other side wants a resource that there is not");
-    if (lap_vm_program_has(&run->program, number))
+    if (run->is_trace)
+        status = get_block(run, number, &packed, &bytes);
+    else if (lap_vm_program_has(&run->program, number))
         status = lap_vm_program_get_packed(&run->program, run->program_file, number, &packed, &bytes);
     else if (run->folder)
         status = lap_vm_folder_get(run->folder, &run->program.resources[number], &packed, &bytes);
@@ -196,24 +239,102 @@ static enum lap_status wait_for_line(struct run *run, uint64_t frame)
     return send_frame(run, LAP_VM_FRAME_GO, 0, NULL, 0);
 }
 
+/* What a program that runs us told the replay, or the end of that: a zero byte alone, or words up to an empty one. */
+static enum lap_status pass_request(struct run *run)
+{
+    struct pollfd wait[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = run->fd, .events = POLLIN}};
+    static char request[MOST_REQUEST];
+    size_t bytes = 0;
+    ssize_t got = 1;
+
+    while (got > 0 && bytes < sizeof request &&
+           !(bytes && !request[bytes - 1] && (bytes == 1 || !request[bytes - 2]))) {
+        if (poll(wait, 2, -1) < 0)
+            continue;
+        if (wait[1].revents)
+            return LAP_OK; /* it has ended, or says something: the rest shows it */
+        got = read(STDIN_FILENO, request + bytes, sizeof request - bytes);
+        bytes += got > 0 ? (size_t)got : 0;
+    }
+    if (!bytes) {
+        run->left = true;
+        return LAP_END;
+    }
+    return send_frame(run, LAP_VM_FRAME_GO, 0, request, bytes);
+}
+
+static void tell(const struct run *run, const char *text, size_t bytes)
+{
+    while (bytes && run->owner->progress_fd) {
+        ssize_t wrote = write(run->owner->progress_fd, text, bytes);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return;
+        text += wrote;
+        bytes -= (size_t)wrote;
+    }
+}
+
+/* A line that names a file, until that has come. */
+static enum lap_status hold(struct run *run, const char *line, size_t bytes)
+{
+    char *grown = run->owner->progress_fd ? realloc(run->held, run->held_bytes + bytes + 1) : NULL;
+
+    if (!run->owner->progress_fd)
+        return LAP_OK;
+    if (!grown)
+        return lap_fail(LAP_ERROR_MEMORY, "out of memory");
+    memcpy(grown + run->held_bytes, line, bytes + 1);
+    run->held = grown;
+    run->held_bytes += bytes;
+    return LAP_OK;
+}
+
+/* name: plain (open_sent). */
+static void tell_file(const struct run *run, const char *name)
+{
+    char member[300];
+    char *found, *end;
+
+    snprintf(member, sizeof member, "\"file\":\"%s\"", name);
+    found = run->held ? strstr(run->held, member) : NULL;
+    if (!found)
+        return;
+    while (found > run->held && found[-1] != '\n')
+        found--;
+    end = strchr(found, '\n');
+    if (end)
+        tell(run, found, (size_t)(end + 1 - found));
+}
+
+/* A line of the replay's --progress. Files come later than the line that names them, and are told then. */
+static enum lap_status take_progress(struct run *run, const char *line, size_t bytes)
+{
+    uint64_t done, all;
+
+    if (strstr(line, "\"file\":\""))
+        return hold(run, line, bytes);
+    tell(run, line, bytes);
+    if (sscanf(line, "{\"done\":%" SCNu64 ",\"all\":%" SCNu64, &done, &all) == 2)
+        lap_progress_show(&run->progress, done, all);
+    else if (sscanf(line, "{\"waits\":%" SCNu64, &done) == 1)
+        return run->owner->waits ? wait_for_line(run, done) : pass_request(run);
+    return LAP_OK;
+}
+
 static enum lap_status show_progress(struct run *run, size_t bytes)
 {
     enum lap_status status = LAP_OK;
 
     for (size_t i = 0; i < bytes && status == LAP_OK; i++) {
-        uint64_t done, all;
-
-        if (run->body[i] != '\n') {
-            if (run->progress_bytes < sizeof run->progress_line - 1)
-                run->progress_line[run->progress_bytes++] = (char)run->body[i];
+        if (run->progress_bytes < sizeof run->progress_line - 1)
+            run->progress_line[run->progress_bytes++] = (char)run->body[i];
+        if (run->body[i] != '\n')
             continue;
-        }
         run->progress_line[run->progress_bytes] = 0;
+        status = take_progress(run, run->progress_line, run->progress_bytes);
         run->progress_bytes = 0;
-        if (sscanf(run->progress_line, "{\"done\":%" SCNu64 ",\"all\":%" SCNu64, &done, &all) == 2)
-            lap_progress_show(&run->progress, done, all);
-        else if (run->owner->waits && sscanf(run->progress_line, "{\"waits\":%" SCNu64, &done) == 1)
-            status = wait_for_line(run, done);
     }
     return status;
 }
@@ -284,6 +405,8 @@ static enum lap_status write_file(struct run *run, uint32_t word, size_t bytes)
         fprintf(stderr, "%s: %s can't be written: %s\n", run->owner->name, shown,
                 error == ELOOP ? "it is a symbolic link" : strerror(error));
         run->lost_file = true;
+    } else if (run_word_folder(run->owner->words->words[word])) {
+        tell_file(run, name);
     }
     return LAP_OK;
 }
@@ -392,6 +515,8 @@ static int talk(struct run *run)
             status = take(run, &frame, &code);
     }
     lap_progress_clear(&run->progress);
+    if (run->left)
+        return LAP_TOOL_OK;
     if (status != LAP_END) {
         fprintf(stderr, "%s: %s\n", run->owner->name, lap_error_message());
         return LAP_TOOL_FAILED;
@@ -401,8 +526,9 @@ static int talk(struct run *run)
         code = LAP_TOOL_FAILED;
     }
     if (!run->owner->quiet)
-        fprintf(stderr, "%s: sent %" PRIu64 " bytes: %sthe program, %" PRIu64 " of %zu resources\n", run->owner->name,
-                run->sent, run->sent_program ? "" : "not ", run->resources, run->program.resource_count);
+        fprintf(stderr, "%s: sent %" PRIu64 " bytes: %s%s, %" PRIu64 " of %zu %s\n", run->owner->name, run->sent,
+                run->sent_program ? "" : "not ", run->is_trace ? "the list of blocks" : "the program", run->resources,
+                run->program.resource_count, run->is_trace ? "blocks" : "resources");
     return code == LAP_TOOL_OK && run->lost_file ? LAP_TOOL_FAILED : code;
 }
 
@@ -428,11 +554,16 @@ int run_owner_run(const struct run_owner *owner, int fd)
         code = status == LAP_ERROR_FORMAT ? LAP_TOOL_NO_TRACE : LAP_TOOL_FAILED;
     }
     lap_vm_folder_close(&run.folder);
-    lap_vm_program_release(&run.program);
-    if (run.stripped)
+    if (run.is_trace)
+        free(run.stripped);
+    else
+        lap_vm_program_release(&run.program);
+    lap_vm_blocks_release(&run.blocks);
+    if (run.stripped && !run.is_trace)
         (void)munmap(run.stripped, run.stripped_bytes);
     if (run.program_file >= 0)
         close(run.program_file);
     free(run.body);
+    free(run.held);
     return code;
 }

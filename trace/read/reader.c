@@ -298,7 +298,8 @@ enum lap_status lap_reader_open(const char *path, const struct lap_reader_option
     struct lap_reader *reader = calloc(1, sizeof(*reader));
     if (!reader)
         return lap_fail(LAP_ERROR_MEMORY, "out of memory");
-    enum lap_status status = lap_source_open(&reader->source, path);
+    enum lap_status status = options && options->from ? lap_source_open_from(&reader->source, options->from)
+                                                      : lap_source_open(&reader->source, path);
     if (status != LAP_OK) {
         free(reader);
         return status;

@@ -23,6 +23,7 @@
 #include "trace/format/chunk.h"
 #include "trace/format/format.h"
 #include "trace/format/wire.h"
+#include "trace/read/bytes_from.h"
 
 struct lap_reader;
 
@@ -33,6 +34,9 @@ struct lap_reader_options {
     /* Blobs are not checked against their own hash, the one by which the writer found them. Damage is found without:
      * each chunk has a hash of its stored bytes, and parts of a blob must fit together. */
     bool trusts_blobs;
+    /* Not NULL: the trace's bytes come from there, path is only its name, and a tail file is not looked for. Outlives
+     * the reader and all that are opened by it. */
+    const struct lap_bytes_from *from;
 };
 
 /* LAP_ERROR_IO: can't be opened or read; LAP_ERROR_FORMAT: no trace, or another format version. */

@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "trace/crash/tail.h"
+#include "trace/read/bytes_from.h"
 
 /* How many bytes there are from `offset` to the end of the file that it is in. */
 static uint64_t bytes_from(const struct lap_source *source, uint64_t offset)
@@ -42,6 +43,8 @@ enum lap_status lap_source_read(const struct lap_source *source, uint64_t offset
         fd = source->tail_fd;
         offset -= source->file_bytes;
     }
+    if (source->from && offset < source->file_bytes)
+        return source->from->read(source->from->user, offset, out, bytes);
     while (bytes) {
         ssize_t got = pread(fd, at, bytes, (off_t)offset);
         if (got < 0 && errno == EINTR)
@@ -212,6 +215,39 @@ void lap_source_end_at(struct lap_source *source, size_t chunk)
     source->has_rest = true;
 }
 
+/* Header and list of chunks. */
+static enum lap_status find_chunks(struct lap_source *source, bool fresh)
+{
+    uint8_t head[LAP_FILE_HEADER_BYTES];
+    enum lap_status status;
+
+    if (source->file_bytes < sizeof(head))
+        return lap_fail(LAP_ERROR_FORMAT, "this is no trace (it has only %" PRIu64 " bytes)", source->file_bytes);
+    status = lap_source_read(source, 0, head, sizeof(head));
+    if (status == LAP_OK)
+        status = lap_file_header_load(head, &source->header);
+    source->seed = lap_file_seed(&source->header);
+    if (status == LAP_OK)
+        status = lap_source_use_index(source);
+    if (status == LAP_END)
+        status = lap_source_scan(source, fresh);
+    return status;
+}
+
+enum lap_status lap_source_open_from(struct lap_source *source, const struct lap_bytes_from *from)
+{
+    enum lap_status status;
+
+    memset(source, 0, sizeof(*source));
+    source->fd = source->tail_fd = -1;
+    source->from = from;
+    source->file_bytes = from->bytes;
+    status = find_chunks(source, false);
+    if (status != LAP_OK)
+        lap_source_close(source);
+    return status;
+}
+
 static enum lap_status open_source(struct lap_source *source, const char *path, bool fresh)
 {
     memset(source, 0, sizeof(*source));
@@ -222,7 +258,6 @@ static enum lap_status open_source(struct lap_source *source, const char *path, 
         return lap_fail(LAP_ERROR_IO, "can't open %s: %s", path, strerror(errno));
 
     struct stat stat;
-    uint8_t head[LAP_FILE_HEADER_BYTES];
     enum lap_status status;
     if (fstat(source->fd, &stat) != 0) {
         status = lap_fail(LAP_ERROR_IO, "can't look at it: %s", strerror(errno));
@@ -233,18 +268,7 @@ static enum lap_status open_source(struct lap_source *source, const char *path, 
         goto fail;
     }
     source->file_bytes = (uint64_t)stat.st_size;
-    if (source->file_bytes < sizeof(head)) {
-        status = lap_fail(LAP_ERROR_FORMAT, "this is no trace (it has only %" PRIu64 " bytes)", source->file_bytes);
-        goto fail;
-    }
-    status = lap_source_read(source, 0, head, sizeof(head));
-    if (status == LAP_OK)
-        status = lap_file_header_load(head, &source->header);
-    source->seed = lap_file_seed(&source->header);
-    if (status == LAP_OK)
-        status = lap_source_use_index(source);
-    if (status == LAP_END)
-        status = lap_source_scan(source, fresh);
+    status = find_chunks(source, fresh);
     if (status == LAP_OK && !source->has_end)
         status = lap_tail_recover(source, path);
     if (status == LAP_OK)

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "trace/format/chunk.h"
 
+struct lap_bytes_from;
 struct lap_cached;
 
 struct lap_chunk_ref {
@@ -40,7 +41,8 @@ struct lap_index_place {
 };
 
 struct lap_source {
-    int fd;
+    int fd;                            /* -1: `from` has the bytes */
+    const struct lap_bytes_from *from; /* or NULL */
     uint64_t file_bytes;
     /* The tail file of a trace without an end (docs/format.md); -1 and 0 without. Its bytes count on behind those of
      * the trace: an offset of file_bytes + n is byte n of the tail file. */
@@ -83,6 +85,8 @@ struct lap_source {
 
 /* Opens the file and finds its chunks. On failure *source needs no lap_source_close. */
 enum lap_status lap_source_open(struct lap_source *source, const char *path) LAP_MUST_CHECK;
+/* The same where no file has the bytes. */
+enum lap_status lap_source_open_from(struct lap_source *source, const struct lap_bytes_from *from) LAP_MUST_CHECK;
 /* The same after the writing process was seen to end: without an index only headers are read, so damage in payloads
  * goes unnoticed, and the time depends on the number of chunks. */
 enum lap_status lap_source_open_fresh(struct lap_source *source, const char *path) LAP_MUST_CHECK;
