@@ -185,8 +185,8 @@ RUNPATH := $$ORIGIN/$(shell realpath -ms --relative-to='$(bindir)' '$(libdir)/la
 RUNPATH := $(RUNPATH)$(if $(filter-out $$ORIGIN/../lib/lapilli,$(RUNPATH)),:$$ORIGIN/../lib/lapilli)
 RUNPATH_STAMP := $(BUILD)/runpath
 PROGRAMS := $(TOOL_NAMES:%=$(BUILD)/bin/%) $(BUILD)/bin/lapilli-replay
-# Of Python: a program that finds its package beside the folder that it lies in.
-FARM := $(if $(ANDROID_DIR),,$(BUILD)/bin/lapilli-farm $(patsubst %,$(BUILD)/share/lapilli/%,$(wildcard farm/*.py)))
+# Of Python: programs that find their package beside the folder that they lie in.
+SCRIPTS := $(if $(ANDROID_DIR),,$(foreach p,farm android,$(BUILD)/bin/lapilli-$p $(patsubst %,$(BUILD)/share/lapilli/%,$(wildcard $p/*.py))))
 modulesdir = $(dir $(bindir))share
 LIBRARY := $(BUILD)/lib/libVkLayer_lapilli.so
 # In folders that programs of 32 and of 64 bits share.
@@ -208,7 +208,7 @@ MANIFESTS := $(MANIFEST_KINDS:%=$(BUILD)/share/vulkan/%_layer.d/$(MANIFEST))
 MAKE_MANIFEST = $(PYTHON) manifests/make_manifest.py --ids $(GEN)/gen_ids.h
 
 .PHONY: all
-all: $(PROGRAMS) $(LIBRARY) $(FARM) $(if $(ANDROID_DIR),,$(MANIFESTS) $(PAGES)) ## build everything (default)
+all: $(PROGRAMS) $(LIBRARY) $(SCRIPTS) $(if $(ANDROID_DIR),,$(MANIFESTS) $(PAGES)) ## build everything (default)
 
 .PHONY: look
 # Several makes may look at once (tests install side by side), so each writes a file of its own.
@@ -331,12 +331,14 @@ $(BUILD)/share/vulkan/%_layer.d/$(MANIFEST): manifests/make_manifest.py manifest
 	$(Q)$(MAKE_MANIFEST) --bits $(BITS) --kind $* --library-path ../../../lib/libVkLayer_lapilli.so --out $@
 
 $(BUILD)/bin/lapilli-farm: farm/lapilli-farm
+$(BUILD)/bin/lapilli-android: android/lapilli-android
+$(BUILD)/bin/lapilli-farm $(BUILD)/bin/lapilli-android:
 	$(Q)install -D -m 755 $< $@
 
-$(BUILD)/share/lapilli/farm/%.py: farm/%.py
+$(BUILD)/share/lapilli/%.py: %.py
 	$(Q)install -D -m 644 $< $@
 
-$(PAGES): scripts/make-pages.py manifests/settings.json $(PROGRAMS) $(FARM)
+$(PAGES): scripts/make-pages.py manifests/settings.json $(PROGRAMS) $(SCRIPTS)
 	$(call say,GEN,$(@D))
 	$(Q)$(PYTHON) $< $(BUILD)/bin $(@D)
 	@touch $@
@@ -607,8 +609,8 @@ install-built: install-layer-built
 	install -d $(DESTDIR)$(includedir)
 	install -m 644 include/lapilli.h $(DESTDIR)$(includedir)
 	install -d $(DESTDIR)$(bindir)
-	install $(PROGRAMS) $(filter-out %.py,$(FARM)) $(DESTDIR)$(bindir)
-	for file in $(patsubst $(BUILD)/share/%,%,$(filter %.py,$(FARM))); do \
+	install $(PROGRAMS) $(filter-out %.py,$(SCRIPTS)) $(DESTDIR)$(bindir)
+	for file in $(patsubst $(BUILD)/share/%,%,$(filter %.py,$(SCRIPTS))); do \
 		install -D -m 644 $(BUILD)/share/$$file $(DESTDIR)$(modulesdir)/$$file || exit 1; done
 	install -d $(DESTDIR)$(libdir)/lapilli
 	install -m 644 $(SHARED_LIBRARY) $(DESTDIR)$(libdir)/lapilli
@@ -621,9 +623,10 @@ uninstall-layer: ## remove what install-layer put there
 
 uninstall: uninstall-layer ## remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(datadir)/,$(PAGE_FILES) $(foreach f,$(DESKTOP),$(lastword $(subst :, ,$(f)))))
-	rm -f $(DESTDIR)$(includedir)/lapilli.h $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS) $(filter-out %.py,$(FARM))) $(DESTDIR)$(libdir)/lapilli/$(notdir $(SHARED_LIBRARY))
-	rm -f $(patsubst $(BUILD)/share/%,$(DESTDIR)$(modulesdir)/%,$(filter %.py,$(FARM)))
-	[ ! -d $(DESTDIR)$(modulesdir)/lapilli/farm ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(modulesdir)/lapilli/farm $(DESTDIR)$(modulesdir)/lapilli
+	rm -f $(DESTDIR)$(includedir)/lapilli.h $(patsubst $(BUILD)/bin/%,$(DESTDIR)$(bindir)/%,$(PROGRAMS) $(filter-out %.py,$(SCRIPTS))) $(DESTDIR)$(libdir)/lapilli/$(notdir $(SHARED_LIBRARY))
+	rm -f $(patsubst $(BUILD)/share/%,$(DESTDIR)$(modulesdir)/%,$(filter %.py,$(SCRIPTS)))
+	for folder in lapilli/farm lapilli/android lapilli; do [ ! -d $(DESTDIR)$(modulesdir)/$$folder ] || \
+		rmdir --ignore-fail-on-non-empty $(DESTDIR)$(modulesdir)/$$folder || exit 1; done
 	[ ! -d $(DESTDIR)$(libdir)/lapilli ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libdir)/lapilli
 
 DIST ?= HEAD

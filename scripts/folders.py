@@ -24,7 +24,7 @@ TOP = {
     "server": "base trace",
     "tools": "base trace vulkan vm inspector server",
 }
-PACKAGES = ["farm"]
+PACKAGES = ["android", "farm"]
 MOST_FILES = 40
 MODULES = {
     "base": ". file process",

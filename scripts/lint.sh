@@ -16,7 +16,7 @@ if command -v clang-format > /dev/null; then
 else
     say "clang-format is not installed"
 fi
-python3 -m compileall -q codegen tests manifests farm || say "Python sources do not compile"
+python3 -m compileall -q codegen tests manifests farm android || say "Python sources do not compile"
 for script in scripts/*.sh .ci/run; do
     "$(sed -n '1s|^#!||p' "$script")" -n "$script" || say "$script does not parse"
 done

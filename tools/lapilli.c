@@ -55,6 +55,7 @@ static const char help[] =
     "  lapilli asm TEXT -o PROG          a replay program of such text\n"
     "  lapilli export FILE -o DIR        a folder that plays a trace on other machines\n"
     "  lapilli farm run --results DIR    play many traces on many devices, and say what changed\n"
+    "  lapilli android capture PACKAGE   record an app on a device, by adb; play there\n"
     "  lapilli repair FILE               end a trace that its program could not end\n"
     "  lapilli help VERB                 the options of a verb\n"
     "  lapilli --version [--json]        the version, formats of files, the registry, and optional parts\n"

@@ -69,7 +69,7 @@ done
 wait "$capture" || :
 same upgraded.lapilli
 
-quiet apt-get purge -q -y lapilli lapilli-layer lapilli-farm lapilli-dev lapilli-doc
+quiet apt-get purge -q -y lapilli lapilli-layer lapilli-farm lapilli-android lapilli-dev lapilli-doc
 quiet apt-get autoremove -q -y
 files > /tmp/behind
 diff /tmp/before /tmp/behind || fail "these files are other ones than before"

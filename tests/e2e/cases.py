@@ -373,7 +373,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, after, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, debug, descriptor_buffers, dist, dmabuf, draws, each, experiments, export, farm, find, finish, gfxr, golden, gpus, hardware, imports, in_flight, incoherent, installed, instrument,
+    from e2e import (address, after, android, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, debug, descriptor_buffers, dist, dmabuf, draws, each, experiments, export, farm, find, finish, gfxr, golden, gpus, hardware, imports, in_flight, incoherent, installed, instrument,
                      keys, loader, matrix, mcp, memory, mesh, needs, order, outcomes, page, page_access, page_messages, page_state, page_tasks, page_tree, page_views, parts, parts_in_flight, pictures, pixel, planner, present, process, profile, program, queues, rates, rays, report, reports, runs, sandbox, server, shaders, stamps, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, waiting, words)
     # The longest come first, so that no processor waits for them in the end.
@@ -399,6 +399,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"installed/{name}", run) for name, run in installed.CASES.items()]
     result += [Case(f"export/{name}", run) for name, run in export.cases().items()]
     result += [Case(f"farm/{name}", run) for name, run in farm.cases().items()]
+    result += [Case(f"android/{name}", run) for name, run in android.cases().items()]
     result += [Case(f"find/{name}", run) for name, run in find.cases(context).items()]
     result += [Case(f"shaders/{name}", run) for name, run in shaders.cases(context).items()]
     result += [Case(f"server/{name}", run) for name, run in server.cases(context).items()]
