@@ -23,10 +23,10 @@ def quiet(_text: str) -> None:
 
 
 def run(command: str, words: list[str], tools: Tools, signals: Signals) -> int:
-    parser, of_replay = options.parser(command), []
+    parser, request = options.parser(command), replay.Request()
     if command == "replay":
         args, of_replay = parser.parse_known_args(words)
-        of_replay += ["--quiet"] * args.quiet
+        request = replay.parse(of_replay + ["--quiet"] * args.quiet, replay.valued_options(tools))
     else:
         args = parser.parse_args(["--verify=1" if word == "--verify" else word for word in words])
     if command in ("capture", "pull"):
@@ -47,7 +47,7 @@ def run(command: str, words: list[str], tools: Tools, signals: Signals) -> int:
         return install.install(adb, args.apk, args.programs, tools, tell)
     if command == "pull":
         return traces.pull(of_app(adb, args.package), tools, traces.Output.of(args.output), args.package, args.keep, args.json, tell)
-    return replay.replay(adb, of_replay, args.window, tools, tell)
+    return replay.replay(adb, request, args.window, tell)
 
 
 def main(arguments: list[str], folder: Path) -> int:

@@ -45,7 +45,7 @@ ROWS = [
     Row(COMMON, "--serial", "S", "the device, as adb devices calls it (default: ANDROID_SERIAL, or the only one)"),
     Row(COMMON, "--adb", "PATH", "the program adb (default: ADB, or the one in PATH)"),
     Row("install", "--apk", "FILE", "the app (default: the one beside this program)"),
-    Row("install", "--programs", "DIR", "the folder with bin and lib for this device, of make android (default: the one beside this program)"),
+    Row("install", "--programs", "DIR", "the folder with bin and lib for this device, of make android; without --apk these alone (default: the one beside this program)"),
     Row("clean", "--all", "", "also uninstall the app"),
     Row("capture pull", "-o --output", "FILE", "the trace, or a folder for it (default: PACKAGE.lapilli here). Nothing is overwritten: a number is added"),
     Row("capture", "--activity", "NAME", "start this activity (default: the one that the launcher starts)"),

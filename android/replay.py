@@ -200,7 +200,9 @@ def in_app(adb: Adb, request: Request, place: Place, trace: str) -> int:
             elif path != Path():
                 folder.put(path, request.name(number))
         words = [word.format(*(f"{name}/{request.name(number)}" for number in range(len(request.sources)))) for word in request.words]
-        arguments = ",".join(re.sub(r"([\\,])", r"\\\1", word) if "," in word else word for word in words)
+        if any("\\" in word for word in words):
+            raise Fault("with --window no word may have a backslash", USAGE)
+        arguments = ",".join(word.replace(",", "\\,") for word in words)
         done = adb.shell(line_of(["am", "start", "-S", "-W", "-n", f"{APP}/android.app.NativeActivity", "--es", "run", name, "--esa", "arguments", arguments]), seconds=120)
         if done.status or re.search(r"^Error|Exception", done.out + done.err, re.M):
             raise Fault(f"Lapilli's app can't be started: {done.said}")
@@ -231,8 +233,7 @@ def wait_for(adb: Adb, place: Place, name: str) -> int | None:
     return int(status[0]) if status[0].isdecimal() else None
 
 
-def replay(adb: Adb, words: list[str], window: bool, tools: Tools, say: Say) -> int:
-    request = parse(words, valued_options(tools))
+def replay(adb: Adb, request: Request, window: bool, say: Say) -> int:
     found = devices.properties(adb, APP)
     devices.check_release(found)
     if window and not found["packages"]:
