@@ -85,11 +85,12 @@ def shell_place(adb: Adb, name: str) -> Place:
 def of_app(adb: Adb, package: str, folder: str = "files") -> Place:
     """A folder of an app. Fault: nobody but the app may use it."""
     way: tuple[str, ...] = ("run-as", package)
-    user, refused = adb.shell("am get-current-user").out.strip(), adb.shell(line_of([*way, "true"]))
+    user, answer = adb.answers(("am", "get-current-user"), (*way, "echo", "yes"))
     user = user if user.isdecimal() else "0"
-    if user != "0":
-        way += ("--user", user)
-        refused = adb.shell(line_of([*way, "true"]))
+    if user == "0" and answer == "yes":
+        return Place(adb, folder, way)
+    way += ("--user", user) if user != "0" else ()
+    refused = adb.shell(line_of([*way, "true"]))
     if not refused.status:
         return Place(adb, folder, way)
     path = f"/data/user/{user}/{package}/{folder}"
