@@ -15,7 +15,7 @@ from android import devices, settings, stream, traces
 from android.adb import INCOMPLETE, NO_TRACE, UNSUPPORTED, USAGE, Adb, Fault, Gone, Tools, line_of, until
 from android.files import Place, of_app
 from android.options import layer_properties
-from android.settings import Say
+from android.settings import APP, Say
 from android.signals import Ended, Signals
 
 START_SECONDS = 15
@@ -42,11 +42,11 @@ class Recording:
 
     def check(self) -> None:
         """Fault: this app can't be recorded so."""
-        found = devices.properties(self.adb, self.package, devices.APP)
+        found = devices.properties(self.adb, self.package, APP)
         devices.check_release(found)
         if self.package not in found["packages"]:
             raise Fault(f"there is no app {self.package} on {self.adb.serial}: 'adb shell pm list packages -3' lists them", UNSUPPORTED)
-        if not self.args.in_app and devices.APP not in found["packages"]:
+        if not self.args.in_app and APP not in found["packages"]:
             raise Fault("Lapilli's app, which has the layer, is not installed: 'lapilli android install' does it; --in-app is for apps that have the layer themselves", UNSUPPORTED)
         try:
             self.place = of_app(self.adb, self.package)
@@ -74,14 +74,13 @@ class Recording:
 
     def begin(self) -> None:
         """Changes the device, and notes before how it was."""
-        wanted = {"gpu_debug_app": self.package, **({} if self.args.in_app else {"gpu_debug_layer_app": devices.APP})}
         properties, more = self.properties(), {"package": self.package, "mark": self.mark}
         if self.args.stream:
             more["reverse"] = f"localabstract:lapilli-{self.mark}"
             if self.place:
                 more["remove"] = self.place.line(f"rm -f lapilli-token-{self.mark}")
             self.receiver = stream.Receiver.start(self.tools, self.output, self.package, with_token=self.place is not None)
-        settings.change(self.adb, wanted, properties, more)
+        settings.change(self.adb, self.package, self.args.in_app, properties, more)
         if self.receiver:
             stream.lay(self.adb, self.receiver, f"lapilli-{self.mark}")
             if self.place:
@@ -200,7 +199,7 @@ def capture(adb: Adb, args: argparse.Namespace, tools: Tools, signals: Signals, 
         except Gone as error:
             raise Gone(f"{error}. When it is there again: lapilli android pull {args.package}", INCOMPLETE) from None
         except Ended:
-            say(f"the app runs on, and what it has recorded stays there: lapilli android pull {args.package}")
+            say(f"what was recorded, and did not come here, stays on the device: lapilli android pull {args.package}")
             raise
         finally:
             restored = put_right(recording)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from android import settings
 from android.adb import UNSUPPORTED, USAGE, Adb, Fault, Gone
+from android.settings import APP
 
-APP = "org.lapilli.replay"
 REMEDIES = {
     "unauthorized": "unlock it, and allow USB debugging for this computer in the window that it shows",
     "authorizing": "unlock it, and allow USB debugging for this computer in the window that it shows",

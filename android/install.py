@@ -9,9 +9,8 @@ from pathlib import Path
 
 from android import devices, settings
 from android.adb import FAILED, MOVE_SECONDS, UNSUPPORTED, USAGE, Adb, Fault, Tools, line_of
-from android.devices import APP
 from android.files import no_room
-from android.settings import DEVICE_FOLDER, Say
+from android.settings import APP, DEVICE_FOLDER, Say
 
 APKS = ("../share/lapilli/lapilli.apk", "../android/lapilli.apk")
 ANSWERS = {

@@ -21,9 +21,8 @@ from typing import BinaryIO
 
 from android import devices
 from android.adb import MOVE_SECONDS, NO_TRACE, UNSUPPORTED, USAGE, Adb, Fault, Gone, Tools, line_of, until
-from android.devices import APP
 from android.files import Place, no_room, of_app, shell_place
-from android.settings import DEVICE_FOLDER, Say
+from android.settings import APP, DEVICE_FOLDER, Say
 
 FOLDERS = {"--mismatch-dir", "--dump-checks", "--screenshot-dir", "--pictures"}
 WRITTEN = {"--hashes", "--report", "--read-to", "--measure"}

@@ -19,7 +19,8 @@ from typing import Callable, Iterator
 
 from android.adb import Adb, Fault, answer, line_of
 
-LAYER = "VK_LAYER_LAPILLI_capture"
+LAYER, APP = "VK_LAYER_LAPILLI_capture", "org.lapilli.replay"
+LISTS = {"gpu_debug_layers": LAYER, "gpu_debug_layer_app": APP}  # with colons, of which others have a part
 SETTINGS = ("enable_gpu_debug_layers", "gpu_debug_app", "gpu_debug_layer_app", "gpu_debug_layers")
 PREFIX = "debug.lapilli."
 PROPERTY_BYTES = 91
@@ -100,19 +101,21 @@ def line_for(key: str, value: str) -> str:
     return line_of(["setprop", key, value] if key.startswith(PREFIX) else ["settings", "put", "global", key, value] if value else ["settings", "delete", "global", key])
 
 
-def layers_with_ours(text: str) -> str:
-    layers = [layer for layer in text.split(":") if layer]
-    return ":".join(layers if LAYER in layers else layers + [LAYER])
+def with_ours(text: str, ours: str) -> str:
+    names = [name for name in text.split(":") if name]
+    return ":".join(names if ours in names else names + [ours])
 
 
-def layers_without_ours(text: str) -> str:
-    return ":".join(layer for layer in text.split(":") if layer and layer != LAYER)
+def without_ours(text: str, ours: str) -> str:
+    return ":".join(name for name in text.split(":") if name and name != ours)
 
 
-def change(adb: Adb, wanted: dict[str, str], properties: dict[str, str], more: dict[str, str]) -> None:
-    """Notes all old values, then changes them. Others of the layer's properties are emptied: they are of no recording that runs."""
+def change(adb: Adb, package: str, in_app: bool, properties: dict[str, str], more: dict[str, str]) -> None:
+    """Notes all old values, then changes them. Others of the layer's properties are emptied: they are of no recording that runs. `in_app`: the
+    layer is in the app itself."""
     old, there = read(adb)
-    wanted = {**wanted, "gpu_debug_layers": layers_with_ours(old["gpu_debug_layers"]), "enable_gpu_debug_layers": "1"}
+    lists = {key: with_ours(old[key], ours) for key, ours in LISTS.items() if not (in_app and ours == APP)}
+    wanted = {"gpu_debug_app": package, **lists, "enable_gpu_debug_layers": "1"}
     properties = {**dict.fromkeys(there, ""), **{PREFIX + key: value for key, value in properties.items()}}
     state = {"settings": {key: [old[key], value] for key, value in wanted.items() if old[key] != value},
              "properties": {key: [there.get(key, ""), value] for key, value in properties.items() if there.get(key, "") != value}, **more}
@@ -130,9 +133,9 @@ def _settings_back(now: dict[str, str], changed: dict[str, list[str]], say: Say)
     for key, (old, new) in reversed(changed.items()):
         if now[key] == new:
             yield line_for(key, old)
-        elif key == "gpu_debug_layers" and LAYER in now[key].split(":"):
-            value = layers_without_ours(now[key])
-            say(f"{key} was changed meanwhile, and is '{value}' now: our layer is taken out")
+        elif LISTS.get(key) in now[key].split(":"):
+            value = without_ours(now[key], LISTS[key])
+            say(f"{key} was changed meanwhile, and is '{value}' now: {LISTS[key]} is taken out")
             yield line_for(key, value)
         elif now[key] != old:
             say(f"{key} was changed meanwhile, and stays '{now[key]}'")

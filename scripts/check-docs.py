@@ -18,8 +18,8 @@ COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 # in headers: fewer times with each change.
 SHAPES = {r", of which\b": 7, r"\bis so\b": 1, r" in vain\b": 0, r"(?:^|[.:!?] )What ": 17}
 SOURCE = re.compile(r"(?:[\w-]+/)*[\w-]+\.[ch]$")
-# Generated, or of others: Vulkan's headers, the kernel's.
-NOT_OURS = re.compile(r"(?:gen|vk|vulkan)_|(?:xdg_shell|drm_fourcc)\.h$")
+# Generated, or of others: Vulkan's headers, the kernel's, the NDK's (our android/ has none).
+NOT_OURS = re.compile(r"(?:.*/)?(?:(?:gen|vk|vulkan)_|(?:xdg_shell|drm_fourcc)\.h$)|android/")
 
 
 def files() -> list[str]:
@@ -52,7 +52,7 @@ def gone(text: str, names: list[str]) -> list[str]:
     """Sources that comments name and that are not there: a path from the root or a name alone."""
     tops, bases, paths = {n.split("/")[0] for n in names}, {n.split("/")[-1] for n in names}, set(names)
     words = {word.rstrip(".") for comment in COMMENT.findall(text) for word in re.findall(r"[\w./-]+", comment)}
-    cited = [word for word in words if word.endswith((".c", ".h")) and SOURCE.match(word) and not NOT_OURS.match(word.split("/")[-1])]
+    cited = [word for word in words if word.endswith((".c", ".h")) and SOURCE.match(word) and not NOT_OURS.match(word)]
     return sorted(word for word in cited if (word.split("/")[0] in tops and word not in paths if "/" in word else word not in bases))
 
 

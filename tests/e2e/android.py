@@ -21,7 +21,7 @@ from e2e.cases import LAYER, Cases, Context, Done, check, check_verified, patien
 CASES = Cases()
 case = CASES.add
 GAME, APP = "com.example.game", "org.lapilli.replay"
-BEFORE = {"gpu_debug_layers": "VK_LAYER_OTHER", "gpu_debug_app": "com.other.app", "enable_gpu_debug_layers": ""}
+BEFORE = {"gpu_debug_layers": "VK_LAYER_OTHER", "gpu_debug_layer_app": "com.other.layers", "gpu_debug_app": "com.other.app", "enable_gpu_debug_layers": ""}
 STRANGE = "file:a'b $(touch made) \"c\""
 
 
@@ -234,11 +234,12 @@ def values_of_others_stay(context: Context) -> None:
     until("the settings are there", lambda: bench.now()["settings"].get("enable_gpu_debug_layers") == "1", process)
     process.kill()
     process.communicate()
+    check(bench.state["settings"]["gpu_debug_layer_app"] == f"com.other.layers:{APP}", f"{bench.state['settings']}")
     bench.state["settings"].update(gpu_debug_layers=f"VK_LAYER_NEW:{LAYER}:VK_LAYER_LAST", gpu_debug_app="com.third.app")
     bench.state["properties"]["debug.lapilli.file"] = "mine.lapilli"
     bench.save()
     said = bench.run("clean").err
-    check("gpu_debug_app was changed meanwhile, and stays 'com.third.app'" in said and "our layer is taken out" in said and "stays 'mine.lapilli'" in said, said)
+    check("gpu_debug_app was changed meanwhile, and stays 'com.third.app'" in said and f"{LAYER} is taken out" in said and "stays 'mine.lapilli'" in said, said)
     bench.as_before(gpu_debug_app="com.third.app", gpu_debug_layers="VK_LAYER_NEW:VK_LAYER_LAST")
 
 

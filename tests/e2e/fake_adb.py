@@ -102,7 +102,7 @@ def launch(state, device, package, arguments=()):
     files = f"{device}/data/user/0/{package}/files"
     os.makedirs(files, exist_ok=True)
     env = {key: value for key, value in os.environ.items() if not key.startswith("LAPILLI_")} | app.get("env", {})
-    loads = settings.get("enable_gpu_debug_layers") == "1" and settings.get("gpu_debug_app") == package and settings.get("gpu_debug_layer_app") in state["packages"]
+    loads = settings.get("enable_gpu_debug_layers") == "1" and settings.get("gpu_debug_app") == package and {*settings.get("gpu_debug_layer_app", "").split(":")} & {*state["packages"]}
     if loads and LAYER in settings.get("gpu_debug_layers", "").split(":"):
         env |= {"LAPILLI_" + key.rpartition(".")[2].upper(): value for key, value in state["properties"].items() if key.startswith("debug.lapilli.") and value}
         env |= {"VK_INSTANCE_LAYERS": LAYER, "VK_LAYER_PATH": app["layer"]}
