@@ -11,7 +11,7 @@
 /* Whether the replay is one: options or the environment say so. */
 bool replay_is_elsewhere(const struct replay_options *options);
 
-/* arguments: the program's own, of which options->file is one. Returns only with a failure. LAP_ERROR_IO,
+/* arguments: the program's own; options->file is one of them. Returns only with a failure. LAP_ERROR_IO,
  * LAP_ERROR_MEMORY. */
 enum lap_status replay_become_elsewhere(char **arguments, const struct replay_options *options) LAP_MUST_CHECK;
 

@@ -15,7 +15,7 @@
 #define MAGIC       "LAPBLKS\n"
 #define HEAD_BYTES  24u /* magic (8), bytes of a block (4), 0 (4), bytes of the trace (8) */
 #define HASH_BYTES  16u
-#define MOST_BLOCKS (UINT64_C(1) << 24) /* 16 TiB */
+#define MOST_BLOCKS LAP_VM_DATA_MASK /* numbers of resources */
 
 bool lap_vm_blocks_are_in(const char *path)
 {

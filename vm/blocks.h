@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "vm/program.h"
 
-#define LAP_VM_BLOCK_BYTES (UINT32_C(1) << 20)
+#define LAP_VM_BLOCK_BYTES (UINT32_C(1) << 18)
 
 struct lap_vm_blocks {
     uint64_t bytes;                    /* of the trace */

@@ -9,7 +9,7 @@
 #include "replayer/vm/resources.h"
 #include "vm/blocks.h"
 
-#define HELD 64u /* blocks in memory */
+#define HELD 256u /* blocks in memory */
 
 struct held {
     uint8_t *data; /* NULL: none */
@@ -20,7 +20,7 @@ struct held {
 struct replay_remote {
     struct lap_bytes_from bytes;
     struct lap_vm_blocks blocks;
-    struct lap_vm_program program; /* of which only the resources matter: the blocks */
+    struct lap_vm_program program; /* only its resources matter: the blocks */
     struct replay_resources resources;
     pthread_mutex_t mutex;
     struct held held[HELD];

@@ -373,7 +373,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, after, android, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, debug, descriptor_buffers, dist, dmabuf, draws, each, experiments, export, farm, find, finish, gfxr, golden, gpus, hardware, imports, in_flight, incoherent, installed, instrument,
+    from e2e import (address, after, android, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, debug, descriptor_buffers, dist, dmabuf, draws, each, elsewhere, experiments, export, farm, find, finish, gfxr, golden, gpus, hardware, imports, in_flight, incoherent, installed, instrument,
                      keys, loader, matrix, mcp, memory, mesh, needs, order, outcomes, page, page_access, page_messages, page_state, page_tasks, page_tree, page_views, parts, parts_in_flight, pictures, pixel, planner, present, process, profile, program, queues, rates, rays, report, reports, runs, sandbox, server, shaders, stamps, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, waiting, words)
     # The longest come first, so that no processor waits for them in the end.
@@ -434,6 +434,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"gfxr/{name}", run) for name, run in gfxr.cases().items()]
     result += [Case(f"dmabuf/{name}", run) for name, run in dmabuf.cases().items()]
     result += [Case(f"hardware/{name}", run) for name, run in hardware.cases().items()]
+    result += [Case(f"elsewhere/{name}", run) for name, run in elsewhere.cases().items()]
     result += [Case(f"address/{name}", run) for name, run in address.cases().items()]
     result += [Case(f"rays/{name}", run) for name, run in rays.cases().items()]
     result += [Case(f"tables/{name}", run) for name, run in tables.cases().items()]
