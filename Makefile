@@ -136,7 +136,9 @@ INSPECTOR := $(call object,$(wildcard inspector/analysis/*.c inspector/edit/*.c 
 SERVER := $(call object,$(wildcard server/*.c)) $(BUILD)/obj/gen/gen_page.o
 # For what cuts them, and encodes anew what it cuts.
 SLICE := $(call object,$(wildcard inspector/slice/*.c))
-REPLAYER := $(INSPECTOR) $(call object,$(filter-out replayer/main.c replayer/device/spirv_tools.c,$(wildcard replayer/*.c replayer/*/*.c))) $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
+# What makes an activity of Android of the replayer.
+APP_SOURCES := $(wildcard replayer/app/*.c)
+REPLAYER := $(INSPECTOR) $(call object,$(filter-out replayer/main.c replayer/device/spirv_tools.c $(APP_SOURCES),$(wildcard replayer/*.c replayer/*/*.c))) $(BUILD)/obj/gen/gen_replay.o $(XDG_SHELL)
 VERBS := $(patsubst tools/verb_%.c,%,$(wildcard tools/verb_*.c))
 TOOL_NAMES := lapilli $(VERBS:%=lapilli-%)
 TOOL_COMMON := $(call object,$(filter-out tools/verb_%.c tools/lapilli.c tools/show/shader_text.c tools/service.c tools/assistant.c,$(call sources,tools)))
@@ -166,7 +168,7 @@ $(BUILD)/obj/tools/show/shader_text.o: ALL_CFLAGS += $(if $(SPIRV_CROSS),-DLAP_S
 # It says what is in this build.
 $(BUILD)/obj/tools/lapilli.o: ALL_CFLAGS += $(foreach p,NETTLE MICROHTTPD SPIRV_TOOLS SPIRV_CROSS,$(if $($p),-DLAP_$p))
 SHADER_LIBS := $(SPIRV_CROSS) $(if $(SPIRV_CROSS),$(subst -lstdc++ -Wl$(comma)-Bdynamic,-Wl$(comma)-Bdynamic -lstdc++,$(SPIRV_TOOLS)),$(SPIRV_TOOLS))
-REPLAY_LIBS := $(TRACE_LIBS) $(if $(findstring _X,$(WINDOWS)),-lxcb) $(WAYLAND_LIBS) -ldl
+REPLAY_LIBS := $(TRACE_LIBS) $(if $(findstring _X,$(WINDOWS)),-lxcb) $(WAYLAND_LIBS) $(if $(ANDROID_DIR),-lnativewindow) -ldl
 # The layer utilities (settings file; in the older library format tables, too) are C++ with a C face: linked into the layer, their
 # symbols hidden. libVulkanLayerSettings, where there is one, else its predecessor; on Android neither.
 UTILITY_LIBS := -Wl,-Bstatic -lVulkanLayerSettings -lstdc++ -Wl,-Bdynamic
@@ -191,6 +193,8 @@ modulesdir = $(dir $(bindir))share
 LIBRARY := $(BUILD)/lib/libVkLayer_lapilli.so
 # In folders that programs of 32 and of 64 bits share.
 BITS := $(if $(filter 4,$(shell echo __SIZEOF_POINTER__ | $(CC) -E -P -x c -)),32,64)
+# The replayer as what NativeActivity opens, for Android's APK.
+APP_LIBRARY := $(BUILD)/lib/liblapilli_replay.so
 MANIFEST := VkLayer_lapilli$(if $(filter 32,$(BITS)),_32).json
 # Manual pages and completion: the programs print what is in them. Where they can't run, there are none.
 PAGES := $(BUILD)/share/pages
@@ -208,7 +212,7 @@ MANIFESTS := $(MANIFEST_KINDS:%=$(BUILD)/share/vulkan/%_layer.d/$(MANIFEST))
 MAKE_MANIFEST = $(PYTHON) manifests/make_manifest.py --ids $(GEN)/gen_ids.h
 
 .PHONY: all
-all: $(PROGRAMS) $(LIBRARY) $(SCRIPTS) $(if $(ANDROID_DIR),,$(MANIFESTS) $(PAGES)) ## build everything (default)
+all: $(PROGRAMS) $(LIBRARY) $(SCRIPTS) $(if $(ANDROID_DIR),$(APP_LIBRARY),$(MANIFESTS) $(PAGES)) ## build everything (default)
 
 .PHONY: look
 # Several makes may look at once (tests install side by side), so each writes a file of its own.
@@ -307,6 +311,13 @@ $(BUILD)/bin/lapilli-replay: $(call object,replayer/main.c replayer/device/spirv
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) -pie $(ALL_LDFLAGS) $(SANITIZER_KEEP_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(SPIRV_TOOLS) $(REPLAY_LIBS)
 
+# A replay that calls _exit writes its status before (replayer/app/outcome.c).
+APP_LINK := -shared -Wl,-z,defs -Wl,--wrap=_exit -Wl,--version-script=replayer/app/exports.map -Wl,-soname,$(notdir $(APP_LIBRARY))
+$(APP_LIBRARY): $(call object,replayer/main.c replayer/device/spirv_tools.c $(APP_SOURCES)) $(COMMON) $(REPLAYER) replayer/app/exports.map
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) $(LDFLAGS) $(APP_LINK) -o $@ $(filter %.o,$^) $(SPIRV_TOOLS) $(REPLAY_LIBS) -landroid
+
 $(BUILD)/bin/lapilli: $(call object,tools/lapilli.c)
 $(foreach v,$(VERBS),$(eval $(BUILD)/bin/lapilli-$(v): $(call object,tools/verb_$(v).c)))
 $(BUILD)/bin/lapilli-trim: $(SLICE)
@@ -377,7 +388,7 @@ e2e-programs: all apps $(E2E_TOOLS) $(TEST_LAYERS) null
 test-programs: e2e-programs unit
 
 check-hardening: all ## whether what was built has the protections that it was built with
-	$(PYTHON) scripts/check-hardening.py $(foreach f,fortify canary clash cet,$(if $(has_$(f)),,--without $(f))) $(PROGRAMS) $(SHARED_LIBRARY) $(LIBRARY)
+	$(PYTHON) scripts/check-hardening.py $(foreach f,fortify canary clash cet,$(if $(has_$(f)),,--without $(f))) $(PROGRAMS) $(SHARED_LIBRARY) $(LIBRARY) $(if $(ANDROID_DIR),$(APP_LIBRARY))
 # CFLAGS have the last word.
 has_fortify = $(if $(filter -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0,$(CFLAGS)),,$(FORTIFY))
 has_canary = $(if $(filter -fno-stack-protector,$(CFLAGS)),,$(findstring -fstack-protector,$(HARDENING)))
@@ -534,6 +545,19 @@ android: ## build for Android 11 with the compiler of an NDK (NDK=DIR ABI=arm64-
 	scripts/fetch-android-libs.sh '$(ANDROID_BUILD)/libraries' '$(NDK)' '$(ABI)'
 	+$(MAKE) BUILD=$(ANDROID_BUILD) ANDROID_DIR=$(ANDROID_BUILD)/libraries check-hardening
 
+# The app that has the layer and a replay with a window. KEYSTORE, KEY_ALIAS, KEY_PASS: the key to sign it with.
+APK := $(BUILD)/android/lapilli.apk
+ANDROID_PART = $(MAKE) BUILD=$(BUILD)/android/$(1) ANDROID_DIR=$(BUILD)/android/$(1)/libraries
+.PHONY: apk check-app
+apk: ## build the app for Android 11 (NDK=DIR, ABI="arm64-v8a armeabi-v7a x86_64" or some of them; BUILD/android/lapilli.apk)
+	$(if $(NDK),,$(error make apk wants NDK=DIR: the folder of an Android NDK))
+	$(foreach a,$(ABI),scripts/fetch-android-libs.sh '$(BUILD)/android/$a/libraries' '$(NDK)' '$a' && ) :
+	+$(foreach a,$(ABI),$(call ANDROID_PART,$a) check-app && ) :
+	$(PYTHON) scripts/make-apk.py --out $(APK) --strip "$$(echo '$(NDK)'/toolchains/llvm/prebuilt/*/bin/llvm-strip)" $(foreach a,$(ABI),'$a=$(BUILD)/android/$a')
+
+check-app: $(LIBRARY) $(APP_LIBRARY)
+	$(PYTHON) scripts/check-hardening.py $(foreach f,fortify canary clash cet,$(if $(has_$(f)),,--without $(f))) $^
+
 # Debian's releases after the one that this is built on; each from `make deps` to `make demo`.
 SUITES := trixie sid
 .PHONY: check-suites
@@ -642,4 +666,4 @@ help: ## this list
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
--include $(patsubst %.o,%.d,$(COMMON) $(INSPECTOR) $(SERVER) $(MEMTRACK) $(LAYER) $(REPLAYER) $(SLICE) $(TOOL_COMMON) $(call object,$(wildcard tools/*.c tools/*/*.c replayer/main.c replayer/device/spirv_tools.c)))
+-include $(patsubst %.o,%.d,$(COMMON) $(INSPECTOR) $(SERVER) $(MEMTRACK) $(LAYER) $(REPLAYER) $(SLICE) $(TOOL_COMMON) $(call object,$(wildcard tools/*.c tools/*/*.c replayer/main.c replayer/device/spirv_tools.c replayer/app/*.c)))

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "replayer/command/parallel.h"
+#include "replayer/present/window_android.h"
 #include "replayer/present/window_system.h"
 
 #define DEFAULT_AHEAD_BYTES ((uint64_t)32 << 20) /* larger windows keep allocating fresh memory */
@@ -92,7 +93,8 @@ static enum lap_status parse_window_system(const struct row *row, const char *te
             out->window_system = replay_window_systems[i];
             return LAP_OK;
         }
-    return lap_fail(LAP_ERROR_ARGUMENT, "--window-system wants wayland, xcb or headless-surface, not \"%s\"", text);
+    return lap_fail(LAP_ERROR_ARGUMENT, "--window-system wants wayland, xcb, android or headless-surface, not \"%s\"",
+                    text);
 }
 
 static enum lap_status parse_threads(const struct row *row, const char *text, struct replay_options *out)
@@ -374,7 +376,12 @@ static enum lap_status take_wait_limit(const struct row *row, const char *value,
 
 static enum lap_status take_sandbox(const struct row *row, const char *value, struct replay_options *out)
 {
-    return lap_sandbox_wish_parse(value, &out->sandbox);
+    enum lap_status status = lap_sandbox_wish_parse(value, &out->sandbox);
+
+    if (status == LAP_OK && out->sandbox != LAP_SANDBOX_WISH_OFF && replay_android_is_app())
+        return lap_fail(LAP_ERROR_ARGUMENT,
+                        "--sandbox wants off in an app of Android, which ends an app that asks for one");
+    return status;
 }
 
 static void list_gpus(enum replay_action *action)
@@ -429,7 +436,7 @@ static const struct row rows[] = {
     {"--present", "HOW", "window, headless (draw, show nothing) or off; default: a window if there is a display",
      .take = parse_present},
     {"--window-system", "NAME",
-     "show a window, on wayland, xcb or a headless-surface of the driver; default: the first that answers",
+     "show a window, on wayland, xcb, android or a headless-surface of the driver; default: the first that answers",
      .take = parse_window_system},
     {"--gpu", "GPU", "the GPU to use: its number, a part of its name, or its UUID", .take = store_text, MEMBER(gpu)},
     {"--list-gpus", NULL, "show the GPUs of this machine; with --gpu that one", .act = list_gpus},

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file/folder.h"
+#include "replayer/present/window_android.h"
 #include "replayer/present/window_system.h"
 
 /* The folder belongs to this user, others can't write to it, and it is no symbolic link. */
@@ -64,7 +65,7 @@ enum lap_status replay_sandbox_enter(struct replay_options *options, struct lap_
 
     memset(sandbox, 0, sizeof *sandbox);
     options->sandboxed = sandbox;
-    if (options->sandbox == LAP_SANDBOX_WISH_OFF)
+    if (options->sandbox == LAP_SANDBOX_WISH_OFF || replay_android_is_app())
         return LAP_OK;
     if (options->screenshots.count || options->screenshot_of_last)
         folders[wanted.folder_count++] = options->screenshot_dir;

@@ -22,8 +22,9 @@ TAKES_STACK = re.compile(rb"\x48\x81\xec(....)", re.DOTALL)  # sub $N,%rsp
 PAGE_BYTES = 4096
 # The largest pages of 64-bit devices, and what every app may load: public.libraries.txt of Android 11, as far as there is use for it.
 ANDROID_PAGE_BYTES = 16384
-ANDROID_LIBRARIES = {"libc.so", "libm.so", "libdl.so", "liblog.so", "libz.so", "libandroid.so", "libvulkan.so"}
-EXPORTS = Path(__file__).resolve().parent.parent / "layer/exports.map"
+ANDROID_LIBRARIES = {"libc.so", "libm.so", "libdl.so", "liblog.so", "libz.so", "libandroid.so", "libnativewindow.so", "libvulkan.so"}
+ROOT = Path(__file__).resolve().parent.parent
+EXPORTS = {"libVkLayer_": ROOT / "layer/exports.map", "liblapilli_replay": ROOT / "replayer/app/exports.map"}
 
 
 @dataclass
@@ -141,11 +142,12 @@ def marks_targets(binary: Binary) -> bool:
 
 
 def exports_the_interface(binary: Binary) -> bool | None:
-    """A layer lies in programs of others, whose symbols it must not take."""
-    if not binary.path.name.startswith("libVkLayer_"):
+    """A layer lies in programs of others, whose symbols it must not take; the app's library beside Android's own."""
+    listed = [path for start, path in EXPORTS.items() if binary.path.name.startswith(start)]
+    if not listed:
         return None
     exported = set(re.findall(r"(?:GLOBAL|WEAK) +DEFAULT +\d+ (\w+)", readelf(binary.path, "--dyn-syms")))
-    return exported == set(re.findall(r"^ +(vk\w+);", EXPORTS.read_text(), re.MULTILINE))
+    return exported == set(re.findall(r"^ +(\w+);", listed[0].read_text(), re.MULTILINE))
 
 
 def fits_large_pages(binary: Binary) -> bool:
@@ -179,7 +181,7 @@ CHECKS: dict[str, tuple[Callable[[Binary], bool | None], Callable[[Binary], bool
     "fortify": (calls_checked_functions, everywhere, "calls no checked functions of the C library (-D_FORTIFY_SOURCE)"),
     "clash": (touches_each_page, on_x86_64, "does not touch each page of a large frame (-fstack-clash-protection)"),
     "cet": (marks_targets, on_x86_64, "does not mark what may be called indirectly (-fcf-protection)"),
-    "exports": (exports_the_interface, everywhere, "exports other symbols than layer/exports.map lists"),
+    "exports": (exports_the_interface, everywhere, "exports other symbols than its exports.map lists"),
     "pages": (fits_large_pages, on_android, f"has segments that lie on no boundary of {ANDROID_PAGE_BYTES} bytes (-z max-page-size)"),
     "needed": (needs_what_is_there, on_android, "needs libraries that no app on Android has"),
 }

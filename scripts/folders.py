@@ -33,7 +33,7 @@ MODULES = {
     "tools": "common show record program assert profile report",
     "inspector": "analysis position state memory fragments mesh report spirv twin question edit slice program",
     "layer": "core image memory shader command submit part entry",
-    "replayer": "core analysis device sync memory sparse address format descriptor ray_tracing resource acceleration video command submit verify present vm play",
+    "replayer": "core analysis device sync memory sparse address format descriptor ray_tracing resource acceleration video command submit verify present vm play app",
 }
 INCLUDE = re.compile(r'^#include "([a-z_]+(?:/[a-z_]+)*)/[^/"]+"', re.M)
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz] [coverage] [suites] [deb] [valgrind] [arm] [farm]: installs the Debian packages that a group
+# install-deps.sh [build] [check] [drivers] [demo] [lint] [analyze] [fuzz] [coverage] [suites] [deb] [valgrind] [arm] [android] [farm]: installs the Debian packages that a group
 # needs and that are missing, and, for "build", fetches the newest Vulkan headers where none were fetched (fetch-headers.sh); a source
 # package has its own.
 # Does nothing, and asks nobody, when all are there.
@@ -28,8 +28,10 @@ packages() {
     valgrind) echo "valgrind" ;;
     farm) echo "slurmctld slurmd slurm-client munge" ;;
     arm) echo "gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf qemu-user-static" ;;
+    # What packs and signs the app; its compiler is that of an NDK.
+    android) echo "aapt zipalign apksigner android-framework-res default-jre-headless" ;;
     *)
-        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz, coverage, suites, deb, valgrind, arm, farm" >&2
+        echo "install-deps.sh: there is no group '$1': build, check, drivers, demo, lint, analyze, fuzz, coverage, suites, deb, valgrind, arm, android, farm" >&2
         exit 2
         ;;
     esac

@@ -12,12 +12,14 @@
 #include "replayer/sync/wait.h"
 #include "vulkan/barrier.h"
 
-/* PATIENCE_MS: how long a window that takes no image may delay the replay, once. */
+/* PATIENCE_MS: how long a window that takes no image may delay the replay, once. LOSS_NS: how long copies to a window
+ * may delay the thread that takes it away. */
 #define TITLE_MS    100u /* the title changes no more often than this */
 #define PATIENCE_MS 250u
+#define LOSS_NS     UINT64_C(1000000000)
 
 const struct replay_window_system *const replay_window_systems[REPLAY_WINDOW_SYSTEM_COUNT] = {
-    &replay_window_wayland, &replay_window_xcb, &replay_window_headless};
+    &replay_window_wayland, &replay_window_xcb, &replay_window_android, &replay_window_headless};
 
 /* ---- choice of the window system ---- */
 
@@ -87,6 +89,35 @@ static void renew_title(const struct replay *r, struct replay_window *w)
     w->system->set_title(w->native, title);
 }
 
+/* The window's surface may be used until let_go. */
+static bool hold(const struct replay_window *w)
+{
+    return !w->system->hold || w->system->hold(w->native);
+}
+
+static void let_go(const struct replay_window *w)
+{
+    if (w->system->release)
+        w->system->release(w->native);
+}
+
+/* What the driver has of a window that goes. Semaphores remain: presents may wait for them. */
+static void lose(void *window)
+{
+    struct replay_window *w = window;
+    bool done = true;
+
+    for (uint32_t i = 0; i < REPLAY_WINDOW_SLOTS && w->swapchain; i++)
+        done = w->dev->vk.WaitForFences(w->dev->live, 1, &w->slots[i].done, VK_TRUE, LOSS_NS) == VK_SUCCESS && done;
+    if (w->swapchain && done)
+        w->dev->vk.DestroySwapchainKHR(w->dev->live, w->swapchain, NULL);
+    if (w->surface && done) /* else both remain until the process ends */
+        w->instance->vk.DestroySurfaceKHR(w->instance->live, w->surface, NULL);
+    w->swapchain = VK_NULL_HANDLE;
+    w->surface = VK_NULL_HANDLE;
+    w->lost = false;
+}
+
 static bool can_present(const struct replay_window *w, const struct replay_device *dev)
 {
     VkBool32 supported = VK_FALSE;
@@ -97,10 +128,29 @@ static bool can_present(const struct replay_window *w, const struct replay_devic
            supported;
 }
 
+/* The window is held. */
+static enum lap_status make_surface(struct replay_window *w, const struct replay_device *dev)
+{
+    VkResult result = w->system->create_surface(w->native, w->instance, &w->surface);
+
+    if (result < 0)
+        w->surface = VK_NULL_HANDLE;
+    if (replay_window_is_lost(w, result))
+        return LAP_OK;
+    if (result < 0)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "the Vulkan driver has no surface for %s: %s", w->system->name,
+                        replay_result_name(result));
+    return can_present(w, dev)
+               ? LAP_OK
+               : lap_fail(LAP_ERROR_UNSUPPORTED, "the device can't present to a window (%s)", w->system->name);
+}
+
 static enum lap_status no_answer(const struct replay_window_system *system)
 {
     const char *variable = system == &replay_window_wayland ? "WAYLAND_DISPLAY" : "DISPLAY", *value = getenv(variable);
 
+    if (system == &replay_window_android)
+        return lap_fail(LAP_ERROR_UNSUPPORTED, "no activity of Android gives a window");
     return lap_fail(LAP_ERROR_UNSUPPORTED, "no %s answers (%s is %s)",
                     system == &replay_window_wayland ? "Wayland compositor" : "X display", variable,
                     value ? value : "not set");
@@ -113,7 +163,6 @@ static enum lap_status open_on(struct replay *r, uint32_t number, const struct r
     struct replay_display *display = display_of(r, number);
     struct replay_window *w = calloc(1, sizeof *w);
     enum lap_status status;
-    VkResult result = VK_SUCCESS;
     char title[256];
 
     if (!w)
@@ -122,13 +171,12 @@ static enum lap_status open_on(struct replay *r, uint32_t number, const struct r
     w->system = system;
     write_title(r, title, sizeof title);
     status = display ? system->open(display, title, extent, visible, &w->native) : no_answer(system);
-    if (status == LAP_OK)
-        result = system->create_surface(w->native, w->instance, &w->surface);
-    if (result < 0)
-        status = lap_fail(LAP_ERROR_UNSUPPORTED, "the Vulkan driver has no surface for %s: %s", system->name,
-                          replay_result_name(result));
-    if (status == LAP_OK && !can_present(w, dev))
-        status = lap_fail(LAP_ERROR_UNSUPPORTED, "the device can't present to a window (%s)", system->name);
+    if (status == LAP_OK && system->watch)
+        system->watch(w->native, lose, w);
+    if (status == LAP_OK && hold(w)) {
+        status = make_surface(w, dev);
+        let_go(w);
+    }
     if (status != LAP_OK) {
         replay_window_destroy(&w);
         return status;
@@ -169,8 +217,12 @@ void replay_window_destroy(struct replay_window **window)
 
     if (!w)
         return;
-    if (w->surface)
-        w->instance->vk.DestroySurfaceKHR(w->instance->live, w->surface, NULL);
+    if (w->native && hold(w)) {
+        if (w->surface)
+            w->instance->vk.DestroySurfaceKHR(w->instance->live, w->surface, NULL);
+        w->surface = VK_NULL_HANDLE;
+        let_go(w);
+    }
     if (w->native)
         w->system->close(&w->native);
     free(w);
@@ -204,15 +256,23 @@ static enum lap_status make_slots(struct replay_window *w)
 static void leave_device(struct replay_window *w)
 {
     struct replay_device *dev = w->dev;
+    bool held;
 
     if (!dev)
         return;
-    w->dev = NULL;
-    if (!replay_device_finishes(dev, REPLAY_FINISH_LIMIT_NS))
-        return; /* its objects on the device remain until the process ends */
+    if (!replay_device_finishes(dev, REPLAY_FINISH_LIMIT_NS)) {
+        held = hold(w);
+        w->swapchain = VK_NULL_HANDLE; /* its objects on the device remain until the process ends */
+        w->dev = NULL;
+        if (held)
+            let_go(w);
+        return;
+    }
     dev->vk.QueueWaitIdle(dev->queues.main->live);
-    w->dev = dev;
+    held = hold(w);
     replay_window_drop_swapchain(w);
+    if (held)
+        let_go(w);
     for (uint32_t i = 0; i < REPLAY_WINDOW_SLOTS; i++) {
         if (w->slots[i].done)
             dev->vk.DestroyFence(dev->live, w->slots[i].done, NULL);
@@ -230,11 +290,16 @@ enum lap_status replay_window_attach(struct replay *r, struct replay_window *w, 
                                      VkExtent2D extent)
 {
     enum lap_status status;
+    bool held, possible;
 
     if (w->users > 0 && w->dev != dev)
         return lap_fail(LAP_ERROR_UNSUPPORTED, "two devices present to one window");
     if (w->users == 0) {
-        if (!can_present(w, dev))
+        held = hold(w);
+        possible = !w->surface || can_present(w, dev);
+        if (held)
+            let_go(w);
+        if (!possible)
             return lap_fail(LAP_ERROR_UNSUPPORTED, "the device can't present to a window (%s)", w->system->name);
         w->dev = dev;
         status = make_slots(w);
@@ -344,7 +409,7 @@ static enum lap_status next_image(struct replay *r, struct replay_window *w, str
     *out_image = UINT32_MAX;
     for (int attempt = 0; attempt < 3; attempt++) {
         enum lap_status status = replay_window_fit(r, w, extent, picture);
-        if (status != LAP_OK || !w->swapchain)
+        if (status != LAP_OK || !w->swapchain || w->lost)
             return status;
         if (w->system->is_ready && w->mode != VK_PRESENT_MODE_IMMEDIATE_KHR && w->mode != VK_PRESENT_MODE_MAILBOX_KHR &&
             !w->system->is_ready(w->native, patience_ms)) {
@@ -362,6 +427,8 @@ static enum lap_status next_image(struct replay *r, struct replay_window *w, str
             take_note(r, w);
             return LAP_OK;
         }
+        if (replay_window_is_lost(w, result))
+            return LAP_OK;
         if (result != VK_ERROR_OUT_OF_DATE_KHR)
             return replay_window_result(result, "vkAcquireNextImageKHR");
         w->stale = true;
@@ -395,16 +462,37 @@ static enum lap_status copy_and_present(struct replay *r, struct replay_window *
     result = dev->vk.QueuePresentKHR(dev->queues.main->live, &present);
     if (result < 0 && w->system->set_pending)
         w->system->set_pending(w->native, false);
-    w->stale = result == VK_ERROR_OUT_OF_DATE_KHR || result == VK_SUBOPTIMAL_KHR;
-    return result == VK_ERROR_OUT_OF_DATE_KHR ? LAP_OK : replay_window_result(result, "vkQueuePresentKHR");
+    w->stale = result == VK_ERROR_OUT_OF_DATE_KHR || (result == VK_SUBOPTIMAL_KHR && !w->turned);
+    return result == VK_ERROR_OUT_OF_DATE_KHR || replay_window_is_lost(w, result)
+               ? LAP_OK
+               : replay_window_result(result, "vkQueuePresentKHR");
+}
+
+/* *out_shown: the queue waits for the picture's semaphores. */
+static enum lap_status show_held(struct replay *r, struct replay_window *w, VkExtent2D window_extent,
+                                 const struct replay_picture *picture, bool *out_shown)
+{
+    struct replay_window_slot *slot = &w->slots[w->next_slot];
+    uint32_t image_index = UINT32_MAX;
+    enum lap_status status = w->surface ? LAP_OK : make_surface(w, w->dev);
+
+    if (status == LAP_OK && w->surface)
+        status = next_image(r, w, slot, window_extent, picture, &image_index);
+    if (status == LAP_OK && image_index != UINT32_MAX) {
+        status = copy_and_present(r, w, slot, image_index, picture);
+        w->next_slot = (w->next_slot + 1) % REPLAY_WINDOW_SLOTS;
+        *out_shown = true;
+    }
+    if (w->lost)
+        lose(w);
+    return status;
 }
 
 enum lap_status replay_window_show(struct replay *r, struct replay_window *w, const struct replay_picture *picture)
 {
-    struct replay_window_slot *slot = &w->slots[w->next_slot];
     VkExtent2D window_extent;
-    uint32_t image_index;
     enum lap_status status;
+    bool shown = false;
 
     switch (w->system->poll(w->native, &window_extent)) {
     case REPLAY_WINDOW_OPEN:
@@ -414,15 +502,13 @@ enum lap_status replay_window_show(struct replay *r, struct replay_window *w, co
     case REPLAY_WINDOW_LOST:
         return replay_fail(r, "the window is lost: its display (%s) does not answer any more", w->system->name);
     }
-    status = replay_wait_fence(r, w->dev, slot->done, "an earlier copy to the window");
-    if (status == LAP_OK)
-        status = next_image(r, w, slot, window_extent, picture, &image_index);
-    if (status == LAP_OK && image_index != UINT32_MAX) {
-        status = copy_and_present(r, w, slot, image_index, picture);
-        w->next_slot = (w->next_slot + 1) % REPLAY_WINDOW_SLOTS;
-    } else if (status == LAP_OK && picture->wait_count) {
-        status = submit(r, w, NULL, picture, VK_NULL_HANDLE);
+    status = replay_wait_fence(r, w->dev, w->slots[w->next_slot].done, "an earlier copy to the window");
+    if (status == LAP_OK && hold(w)) {
+        status = show_held(r, w, window_extent, picture, &shown);
+        let_go(w);
     }
+    if (status == LAP_OK && !shown && picture->wait_count)
+        status = submit(r, w, NULL, picture, VK_NULL_HANDLE);
     if (status == LAP_OK)
         return LAP_OK;
     /* If the window or its display is gone, that explains more than the driver's error. */
@@ -462,7 +548,12 @@ enum lap_status replay_window_examine(struct replay *r, struct replay_device *de
     }
     if (status != LAP_OK)
         return status;
-    mode = replay_window_choose_mode(window, dev->gpu, info->presentMode);
+    mode = info->presentMode;
+    if (hold(window)) {
+        if (window->surface)
+            mode = replay_window_choose_mode(window, dev->gpu, info->presentMode);
+        let_go(window);
+    }
     if (mode != info->presentMode)
         replay_report_add(
             r->report, REPLAY_AREA_PRESENTATION, REPLAY_MAPPED, name ? name : "unknown",

@@ -20,8 +20,8 @@ struct replay_window {
     struct replay_instance *instance;
     const struct replay_window_system *system;
     struct replay_native *native;
-    VkSurfaceKHR surface;
-    uint32_t users; /* swapchains that are attached */
+    VkSurfaceKHR surface; /* null: there is no window now (replay_window_system.hold) */
+    uint32_t users;       /* swapchains that are attached */
     /* Objects of the device; valid while users > 0. */
     struct replay_device *dev;
     VkCommandPool pool;
@@ -38,6 +38,8 @@ struct replay_window {
     uint64_t title_ms; /* time of the last title update: replay_now_ms */
     bool linear;       /* the swapchain is for images with linear values: lap_pixels_are_linear */
     bool stale;
+    bool turned;           /* the surface has another transform than the swapchain: the compositor turns its images */
+    bool lost;             /* the driver says that the surface is lost; a system with hold makes another one */
     bool stuck;            /* it accepted no image the last time: the replay does not wait for it until it does */
     bool warned_stuck;     /* once */
     bool warned_format;    /* the surface has no format of that kind */
@@ -46,6 +48,8 @@ struct replay_window {
 
 /* LAP_OK for results >= 0. */
 enum lap_status replay_window_result(VkResult result, const char *call) LAP_MUST_CHECK;
+/* Notes a lost surface that can be made anew. */
+bool replay_window_is_lost(struct replay_window *w, VkResult result);
 
 /* `wanted` if the surface has it; else FIFO, which every surface has. */
 VkPresentModeKHR replay_window_choose_mode(const struct replay_window *w, VkPhysicalDevice gpu,

@@ -12,6 +12,13 @@ enum lap_status replay_window_result(VkResult result, const char *call)
     return lap_fail(LAP_ERROR_REPLAY, "showing an image: %s gives %s", call, replay_result_name(result));
 }
 
+bool replay_window_is_lost(struct replay_window *w, VkResult result)
+{
+    if (result == VK_ERROR_SURFACE_LOST_KHR && w->system->hold)
+        w->lost = true;
+    return w->lost;
+}
+
 static void drop(struct replay_window *w, VkSwapchainKHR swapchain)
 {
     for (uint32_t i = 0; i < w->image_count; i++) {
@@ -106,6 +113,8 @@ static enum lap_status make_swapchain(struct replay *r, struct replay_window *w,
     uint32_t count = 64;
     VkResult result = ivk->GetPhysicalDeviceSurfaceFormatsKHR(dev->gpu, w->surface, &count, formats);
 
+    if (replay_window_is_lost(w, result))
+        return LAP_OK;
     if (result < 0 || count == 0)
         return replay_window_result(result < 0 ? result : VK_ERROR_FORMAT_NOT_SUPPORTED,
                                     "vkGetPhysicalDeviceSurfaceFormatsKHR");
@@ -118,7 +127,11 @@ static enum lap_status make_swapchain(struct replay *r, struct replay_window *w,
     info.imageExtent = extent;
     info.imageArrayLayers = 1;
     info.imageUsage = VK_IMAGE_USAGE_TRANSFER_DST_BIT;
-    info.preTransform = caps->currentTransform;
+    /* What is copied is not turned. */
+    info.preTransform = caps->supportedTransforms & VK_SURFACE_TRANSFORM_IDENTITY_BIT_KHR
+                            ? VK_SURFACE_TRANSFORM_IDENTITY_BIT_KHR
+                            : caps->currentTransform;
+    w->turned = info.preTransform != caps->currentTransform;
     info.compositeAlpha =
         caps->supportedCompositeAlpha & VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR
             ? VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR
@@ -129,7 +142,8 @@ static enum lap_status make_swapchain(struct replay *r, struct replay_window *w,
     w->swapchain = VK_NULL_HANDLE;
     result = dev->vk.CreateSwapchainKHR(dev->live, &info, NULL, &w->swapchain);
     drop(w, old);
-    if (result == VK_ERROR_INITIALIZATION_FAILED || result == VK_ERROR_OUT_OF_DATE_KHR) {
+    if (result == VK_ERROR_INITIALIZATION_FAILED || result == VK_ERROR_OUT_OF_DATE_KHR ||
+        replay_window_is_lost(w, result)) {
         w->swapchain = VK_NULL_HANDLE; /* the window has changed since the last query of its size */
         return LAP_OK;
     }
@@ -160,6 +174,8 @@ enum lap_status replay_window_fit(struct replay *r, struct replay_window *w, VkE
     if (good && w->fitted.width == wanted.width && w->fitted.height == wanted.height)
         return LAP_OK;
     result = w->instance->vk.GetPhysicalDeviceSurfaceCapabilitiesKHR(dev->gpu, w->surface, &caps);
+    if (replay_window_is_lost(w, result))
+        return LAP_OK;
     if (result < 0)
         return replay_window_result(result, "vkGetPhysicalDeviceSurfaceCapabilitiesKHR");
     if (!(caps.supportedUsageFlags & VK_IMAGE_USAGE_TRANSFER_DST_BIT))

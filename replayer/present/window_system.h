@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * window_system: the interface of the replay's window to a window system, as a table of functions. Implementations:
- * window_wayland.c, window_xcb.c, and window_headless.c, which has no window but a headless surface of the driver
- * (VK_EXT_headless_surface). One thread.
+ * window_wayland.c, window_xcb.c, window_android.c, and window_headless.c, which has no window but a headless surface
+ * of the driver (VK_EXT_headless_surface). One thread, but for what says otherwise.
  */
 #ifndef LAP_REPLAYER_PRESENT_WINDOW_SYSTEM_H
 #define LAP_REPLAYER_PRESENT_WINDOW_SYSTEM_H
@@ -42,12 +42,21 @@ struct replay_window_system {
      * the present failed. */
     bool (*is_ready)(struct replay_native *native, uint32_t limit_ms);
     void (*set_pending)(struct replay_native *native, bool pending);
+    /* NULL where a window is there as long as the replay wants it. Else another thread may take it away at any time,
+     * and give another one later. hold: whether a window is there; if so, it stays until release. The driver is called
+     * with the window's surface in between only. */
+    bool (*hold)(struct replay_native *native);
+    void (*release)(struct replay_native *native);
+    /* Once, after open. lose: called when the window goes, while nobody holds it, and by any thread; no object of the
+     * driver has the window afterwards. */
+    void (*watch)(struct replay_native *native, void (*lose)(void *window), void *window);
 };
 
-extern const struct replay_window_system replay_window_wayland, replay_window_xcb, replay_window_headless;
+extern const struct replay_window_system replay_window_wayland, replay_window_xcb, replay_window_android,
+    replay_window_headless;
 
 /* All of them, in the order of attempts; bit N of replay_instance.window_systems is for the Nth. */
-#define REPLAY_WINDOW_SYSTEM_COUNT 3u
+#define REPLAY_WINDOW_SYSTEM_COUNT 4u
 extern const struct replay_window_system *const replay_window_systems[REPLAY_WINDOW_SYSTEM_COUNT];
 
 struct replay_displays {

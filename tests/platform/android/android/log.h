@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A stand-in for Android's header: as much as base and layer use. Priorities are those of the NDK's reference. */
+/* A stand-in for Android's header: as much as base, layer and replayer use. Priorities are those of the NDK's
+ * reference. */
 #ifndef LAP_TESTS_ANDROID_LOG_H
 #define LAP_TESTS_ANDROID_LOG_H
 
