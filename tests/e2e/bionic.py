@@ -18,7 +18,7 @@ ROOMS = ("base", "trace", "memtrack", "layer", "inspector", "replayer", "tools",
 # Of the libraries that a build for Android brings, of other windows, of compilers, and what the linker makes.
 NOT_OF_C = re.compile(r"(LZ4_|XXH|ZSTD_|cJSON_|png_|hook_|__gcov_|__aarch64_|__aeabi_)|(__tls_get_addr|__cpu_model|__popcountdi2|_GLOBAL_OFFSET_TABLE_|__real___cxa_atexit)$")
 # Sources that a build for Android compiles to something else than this one.
-CHANGES = r"__ANDROID__|LAP_HAS_|VK_USE_PLATFORM_|LAP_(NETTLE|MICROHTTPD|SPIRV_TOOLS|SPIRV_CROSS)\b"
+CHANGES = r"__ANDROID__|android/native_activity\.h|jni\.h|__wrap__exit|LAP_HAS_|VK_USE_PLATFORM_|LAP_(NETTLE|MICROHTTPD|SPIRV_TOOLS|SPIRV_CROSS)\b"
 PLATFORMS = re.search(r"^PLATFORMS := (.*)$", (Path(__file__).resolve().parents[2] / "Makefile").read_text(), re.MULTILINE).group(1).split()
 FLAGS = ["-std=gnu11", "-fPIC", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-D__ANDROID__", "-D__ANDROID_API__=30",
          *PLATFORMS, "-Dandroid_get_device_api_level()=30", "-include", "base/bionic.h"]

@@ -373,7 +373,7 @@ def record_and_replay(program: Program, driver: str | None = None) -> Callable[[
 
 
 def all_cases(context: Context) -> list[Case]:
-    from e2e import (address, after, android, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, debug, descriptor_buffers, dist, dmabuf, draws, each, elsewhere, experiments, export, farm, find, finish, gfxr, golden, gpus, hardware, imports, in_flight, incoherent, installed, instrument,
+    from e2e import (address, after, android, app, asserts, backing, bench, bionic, blocks, bounded, conformance, contents, contract, debug, descriptor_buffers, dist, dmabuf, draws, each, elsewhere, experiments, export, farm, find, finish, gfxr, golden, gpus, hardware, imports, in_flight, incoherent, installed, instrument,
                      keys, loader, matrix, mcp, memory, mesh, needs, order, outcomes, page, page_access, page_messages, page_state, page_tasks, page_tree, page_views, parts, parts_in_flight, pictures, pixel, planner, present, process, profile, program, queues, rates, rays, report, reports, runs, sandbox, server, shaders, stamps, state, states, streaming, streaming_control, stuck, tables, torture, transforms, trees, trim, validation,
                      verify, waiting, words)
     # The longest come first, so that no processor waits for them in the end.
@@ -455,6 +455,7 @@ def all_cases(context: Context) -> list[Case]:
     result += [Case(f"control/{name}", run) for name, run in streaming_control.cases(context).items()]
     result += [Case(f"parts/{name}", run) for name, run in parts.cases(context).items()]
     result += [Case(f"parts/in-flight/{name}", run) for name, run in parts_in_flight.cases().items()]
+    result += [Case(f"app/{name}", run) for name, run in app.cases().items()]
     result += [Case(f"keys/{name}", run) for name, run in keys.cases(context).items()]
     result += [Case(f"sandbox/{name}", run) for name, run in sandbox.cases().items()]
     result += [Case(f"stuck/{name}", run) for name, run in stuck.cases().items()]
