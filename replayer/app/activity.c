@@ -134,10 +134,8 @@ static enum lap_status begin(ANativeActivity *activity)
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    if (pthread_create(&thread, &attributes, play, NULL) != 0) {
-        app_outcome_end(LAP_TOOL_FAILED);
+    if (pthread_create(&thread, &attributes, play, NULL) != 0)
         status = lap_fail(LAP_ERROR_MEMORY, "there is no thread for the replay");
-    }
     pthread_attr_destroy(&attributes);
     return status;
 }
@@ -146,15 +144,22 @@ static enum lap_status begin(ANativeActivity *activity)
 __attribute__((visibility("default"))) void ANativeActivity_onCreate(ANativeActivity *activity, void *saved,
                                                                      size_t bytes)
 {
-    enum lap_status status = LAP_END;
+    enum lap_status status;
 
-    if (app.activity)
+    if (app.activity) {
         say(ANDROID_LOG_ERROR, "a replay is under way; another one wants am start -S");
-    else if ((status = begin(activity)) == LAP_END)
+        ANativeActivity_finish(activity);
+        return;
+    }
+    activity->callbacks->onDestroy = on_destroy;
+    status = begin(activity);
+    if (status == LAP_END)
         say(ANDROID_LOG_INFO, "nothing is asked for: lapilli android replay --window starts replays");
     else if (status != LAP_OK)
         say(ANDROID_LOG_ERROR, lap_error_message());
     if (status != LAP_OK) {
+        app.over = true;
+        app.code = status == LAP_END ? LAP_TOOL_OK : status == LAP_ERROR_ARGUMENT ? LAP_TOOL_USAGE : LAP_TOOL_FAILED;
         ANativeActivity_finish(activity);
         return;
     }
@@ -163,5 +168,4 @@ __attribute__((visibility("default"))) void ANativeActivity_onCreate(ANativeActi
     activity->callbacks->onNativeWindowDestroyed = on_window_destroyed;
     activity->callbacks->onInputQueueCreated = on_input_created;
     activity->callbacks->onInputQueueDestroyed = on_input_destroyed;
-    activity->callbacks->onDestroy = on_destroy;
 }

@@ -389,8 +389,8 @@ int main(int argc, char **argv)
     activity.internalDataPath = argv[3];
     NEED(library && host.x && !xcb_connection_has_error(host.x));
     ((void (*)(ANativeActivity *, void *, size_t))dlsym(library, "ANativeActivity_onCreate"))(&activity, NULL, 0);
-    if (!callbacks.onDestroy)
-        return host.finished ? 0 : 1;
+    if (host.finished && !callbacks.onNativeWindowCreated)
+        callbacks.onDestroy(&activity);
     take_input(&activity);
     do {
         give(&activity, &window, WIDTH + 10 * (rounds % 3));

@@ -165,6 +165,8 @@ def the_display_that_answers_is_taken(context: Context) -> None:
     done = context.run([*command, "--present", "window"], nothing, expect=5)
     check("no X display answers (DISPLAY is :no-such-display)" in done.err, done.err)
     check(any("no X display answers" in text for text in shown(nothing, "--present", "window")), f"{shown(nothing, '--present', 'window')}")
+    done = context.run([*command, "--window-system", "android"], expect=5)
+    check("the Vulkan driver has no VK_KHR_android_surface" in done.err, done.err)
     done = context.run([*command, "--window-system", "mir"], expect=2)
     check("--window-system wants" in done.err, done.err)
     context.run([*command, "--window-system", "xcb", "--present", "headless"], expect=2)
