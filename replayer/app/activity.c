@@ -5,6 +5,7 @@
  * leaves nothing to the next.
  */
 #include <android/input.h>
+#include <android/keycodes.h>
 #include <android/log.h>
 #include <android/looper.h>
 #include <android/native_activity.h>
@@ -79,7 +80,17 @@ static void on_window_destroyed(ANativeActivity *activity, ANativeWindow *window
     replay_android_take();
 }
 
-/* Takes all events, so that Android does not say that the app hangs. It handles none: Back leaves the activity. */
+/* Android 12 and newer would keep the activity in the background. */
+static bool take_back(const AInputEvent *event)
+{
+    if (AInputEvent_getType(event) != AINPUT_EVENT_TYPE_KEY || AKeyEvent_getKeyCode(event) != AKEYCODE_BACK)
+        return false;
+    if (AKeyEvent_getAction(event) == AKEY_EVENT_ACTION_UP)
+        ANativeActivity_finish(app.activity);
+    return true;
+}
+
+/* Takes all events, so that Android does not say that the app hangs. */
 static int on_input(int fd, int events, void *data)
 {
     AInputQueue *queue = data;
@@ -87,7 +98,7 @@ static int on_input(int fd, int events, void *data)
 
     while (AInputQueue_getEvent(queue, &event) >= 0)
         if (!AInputQueue_preDispatchEvent(queue, event))
-            AInputQueue_finishEvent(queue, event, 0);
+            AInputQueue_finishEvent(queue, event, take_back(event));
     return 1; /* go on */
 }
 

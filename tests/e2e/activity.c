@@ -4,12 +4,13 @@
  * intent (run is NAME, arguments are WORDS), windows, input, and a driver with Android's surfaces. A window is one of
  * X, whose driver is below; the device is turned by 90 degrees, so that each present says VK_SUBOPTIMAL_KHR. HOW:
  *   windows  the window goes and comes again until the replay has ended
- *   leave    the user leaves after some frames
+ *   leave    the user leaves after some frames, by Back
  *   crash    a signal comes after some frames
  *   stuck    a present does not return, while the window goes
  * It ends as the app does. Lines on its first stdout count windows, and swapchains of them; exit status 99: what
  * Android promises or wants does not hold.
  */
+#include <android/keycodes.h>
 #include <android/log.h>
 #include <android/native_activity.h>
 #include <dlfcn.h>
@@ -26,8 +27,7 @@
 #include <vulkan/vulkan_android.h>
 #include <xcb/xcb.h>
 
-#define EVENTS 3
-#define WIDTH  200
+#define WIDTH 200
 
 struct ANativeWindow {
     xcb_window_t window;
@@ -38,8 +38,17 @@ struct ANativeWindow {
 struct AInputQueue {
     ALooper_callbackFunc callback;
     void *data;
-    int left, finished;
+    int next, finished, handled;
 };
+
+/* By type, code and action: a touch, Back, and another Back, which the keyboard takes. */
+struct AInputEvent {
+    int32_t type, code, action;
+};
+
+static AInputEvent events[] = {{.type = 2}, {1, AKEYCODE_BACK, 0}, {1, AKEYCODE_BACK, 1}, {1, AKEYCODE_BACK, 1}};
+
+#define EVENTS (int)(sizeof events / sizeof *events)
 
 static struct {
     const char *how, *name;
@@ -105,18 +114,36 @@ void AInputQueue_detachLooper(AInputQueue *queue)
 
 int32_t AInputQueue_getEvent(AInputQueue *queue, AInputEvent **out_event)
 {
-    *out_event = NULL;
-    return queue->left-- > 0 ? 0 : -1;
+    if (queue->next == EVENTS)
+        return -1;
+    *out_event = &events[queue->next++];
+    return 0;
 }
 
 int32_t AInputQueue_preDispatchEvent(AInputQueue *queue, AInputEvent *event)
 {
-    return queue->left == 0; /* the keyboard takes the last one */
+    return queue->next == EVENTS;
 }
 
 void AInputQueue_finishEvent(AInputQueue *queue, AInputEvent *event, int handled)
 {
-    queue->finished += !handled;
+    queue->finished++;
+    queue->handled += handled;
+}
+
+int32_t AInputEvent_getType(const AInputEvent *event)
+{
+    return event->type;
+}
+
+int32_t AKeyEvent_getAction(const AInputEvent *event)
+{
+    return event->action;
+}
+
+int32_t AKeyEvent_getKeyCode(const AInputEvent *event)
+{
+    return event->code;
 }
 
 void ANativeActivity_finish(ANativeActivity *activity)
@@ -358,12 +385,13 @@ static void wait_for_presents(int more)
         sleep_ms(1);
 }
 
-static void take_input(ANativeActivity *activity)
+static void leave(ANativeActivity *activity)
 {
-    AInputQueue queue = {.left = EVENTS};
+    AInputQueue queue = {.next = 0};
 
     activity->callbacks->onInputQueueCreated(activity, &queue);
-    NEED(queue.callback && queue.callback(-1, 0, queue.data) == 1 && queue.finished == EVENTS - 1);
+    NEED(queue.callback && queue.callback(-1, 0, queue.data) == 1);
+    NEED(queue.finished == EVENTS - 1 && queue.handled == 2 && host.finished);
     activity->callbacks->onInputQueueDestroyed(activity, &queue);
     NEED(!queue.callback);
 }
@@ -391,19 +419,16 @@ int main(int argc, char **argv)
     ((void (*)(ANativeActivity *, void *, size_t))dlsym(library, "ANativeActivity_onCreate"))(&activity, NULL, 0);
     if (host.finished && !callbacks.onNativeWindowCreated)
         callbacks.onDestroy(&activity);
-    take_input(&activity);
     do {
         give(&activity, &window, WIDTH + 10 * (rounds % 3));
         wait_for_presents(strcmp(host.how, "windows") == 0 ? 1 + rounds % 3 : 10);
         if (strcmp(host.how, "crash") == 0)
             raise(SIGSEGV);
         if (strcmp(host.how, "leave") == 0)
-            break;
+            leave(&activity);
         take(&activity, &window);
         rounds++;
     } while (!host.finished);
-    if (strcmp(host.how, "leave") == 0)
-        take(&activity, &window);
     dprintf(host.out, "windows %d, swapchains %d\n", rounds, host.made);
     callbacks.onDestroy(&activity);
     return 99;

@@ -10,6 +10,13 @@
 typedef struct AInputEvent AInputEvent;
 typedef struct AInputQueue AInputQueue;
 
+enum { AINPUT_EVENT_TYPE_KEY = 1 };
+enum { AKEY_EVENT_ACTION_UP = 1 };
+
+int32_t AInputEvent_getType(const AInputEvent *event);
+int32_t AKeyEvent_getAction(const AInputEvent *event);
+int32_t AKeyEvent_getKeyCode(const AInputEvent *event);
+
 void AInputQueue_attachLooper(AInputQueue *queue, ALooper *looper, int ident, ALooper_callbackFunc callback,
                               void *data);
 void AInputQueue_detachLooper(AInputQueue *queue);
