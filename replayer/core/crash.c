@@ -90,14 +90,16 @@ static void on_signal(int number, siginfo_t *info, void *context)
 void replay_crash_watch(const struct replay_position *at)
 {
     static char stack[1 << 16];
+    static bool watching; /* a replay that begins anew */
     const stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
     struct sigaction ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
     of_all = of_thread = at;
     (void)sigaltstack(&other, NULL); /* of this thread */
     sigemptyset(&ours.sa_mask);
-    for (size_t i = 0; i < SIGNALS; i++)
+    for (size_t i = 0; i < SIGNALS && !watching; i++)
         (void)sigaction(signals[i].number, &ours, &before[i]);
+    watching = true;
 }
 
 const struct replay_position *replay_crash_set(const struct replay_position *at)
