@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
-#include <vulkan/vulkan_android.h>
 
 /* How long a replay waits for the first window, and the main thread for the replay. Android asks the user after 5 s. */
 #define FIRST_WINDOW_MS 10000
@@ -191,10 +190,10 @@ static VkResult create_surface(const struct replay_native *native, const struct 
 {
     VkAndroidSurfaceCreateInfoKHR info = {.sType = VK_STRUCTURE_TYPE_ANDROID_SURFACE_CREATE_INFO_KHR,
                                           .window = native->now};
-    PFN_vkCreateAndroidSurfaceKHR create =
-        (PFN_vkCreateAndroidSurfaceKHR)instance->vk.GetInstanceProcAddr(instance->live, "vkCreateAndroidSurfaceKHR");
 
-    return create ? create(instance->live, &info, NULL, out_surface) : VK_ERROR_EXTENSION_NOT_PRESENT;
+    return instance->vk.CreateAndroidSurfaceKHR
+               ? instance->vk.CreateAndroidSurfaceKHR(instance->live, &info, NULL, out_surface)
+               : VK_ERROR_EXTENSION_NOT_PRESENT;
 }
 
 static void set_title(struct replay_native *native, const char *title) {}
@@ -245,7 +244,7 @@ static struct replay_display *connect_display(void)
 static void disconnect_display(struct replay_display **display) {}
 
 const struct replay_window_system replay_window_android = {.name = "android",
-                                                           .extension = "VK_KHR_android_surface",
+                                                           .extension = VK_KHR_ANDROID_SURFACE_EXTENSION_NAME,
                                                            .connect = connect_display,
                                                            .disconnect = disconnect_display};
 

@@ -24,7 +24,6 @@
 #include <time.h>
 #include <unistd.h>
 #include <vulkan/vulkan.h>
-#include <vulkan/vulkan_android.h>
 #include <xcb/xcb.h>
 
 #define WIDTH 200
