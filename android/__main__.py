@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from android import adb as adb_module
-from android import capture, devices, install, options, replay, settings, traces
+from android import capture, devices, install, options, replay, serve, settings, traces
 from android.adb import USAGE, Adb, Fault, Tools
 from android.files import of_app
 from android.signals import Ended, Signals
@@ -23,10 +23,14 @@ def quiet(_text: str) -> None:
 
 
 def run(command: str, words: list[str], tools: Tools, signals: Signals) -> int:
-    parser, request = options.parser(command), replay.Request()
+    parser, request, rest = options.parser(command), replay.Request(), []
     if command == "replay":
         args, of_replay = parser.parse_known_args(words)
         request = replay.parse(of_replay + ["--quiet"] * args.quiet, replay.valued_options(tools))
+    elif command == "serve":
+        args, rest = options.with_rest(command, words)
+        if not any(word != "--quiet" for word in rest):
+            raise Fault("a trace is wanted. Try 'lapilli android serve --help'", USAGE)
     else:
         args = parser.parse_args(["--verify=1" if word == "--verify" else word for word in words])
     if command in ("capture", "pull"):
@@ -47,6 +51,8 @@ def run(command: str, words: list[str], tools: Tools, signals: Signals) -> int:
         return install.install(adb, args.apk, args.programs, tools, tell)
     if command == "pull":
         return traces.pull(of_app(adb, args.package), tools, traces.Output.of(args.output), args.package, args.keep, args.json, tell)
+    if command == "serve":
+        return serve.serve(adb, rest, tools, signals, tell)
     return replay.replay(adb, request, args.window, tell)
 
 

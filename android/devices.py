@@ -75,6 +75,11 @@ def check_release(found: dict) -> None:
         raise Fault(f"{found['model']} has Android {found['android']} (API level {found['api']}): Android 11 (30) or newer is needed", UNSUPPORTED)
 
 
+def check_program(adb: Adb, path: str) -> None:
+    if adb.shell(f"[ -x {path} ]").status:
+        raise Fault(f"{path} is not on the device: lapilli android install --programs build/android/ABI", UNSUPPORTED)
+
+
 def _first(value: object, key: str) -> object:
     """The first member of this name, anywhere in it."""
     if isinstance(value, dict):

@@ -9,6 +9,7 @@ import re
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Iterator
 
 from android.adb import MOVE_SECONDS, UNSUPPORTED, Adb, Fault, Gone, line_of
 from android.settings import DEVICE_FOLDER
@@ -80,6 +81,18 @@ def no_room(said: str) -> str:
 
 def shell_place(adb: Adb, name: str) -> Place:
     return Place(adb, f"{DEVICE_FOLDER}/{name}")
+
+
+@contextlib.contextmanager
+def own_place(adb: Adb) -> Iterator[Place]:
+    """A new folder of the shell, which is removed in the end."""
+    place = shell_place(adb, f"runs/{secrets.token_hex(4)}")
+    place.make()
+    try:
+        yield place
+    finally:
+        with contextlib.suppress(Gone):
+            adb.shell(line_of(["rm", "-rf", place.path]))
 
 
 def of_app(adb: Adb, package: str, folder: str = "files") -> Place:

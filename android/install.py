@@ -90,6 +90,8 @@ def clean(adb: Adb, everything: bool, say: Say) -> int:
         for line in adb.run("reverse", "--list").out.splitlines():
             for name in re.findall(r"localabstract:lapilli-r[0-9a-f]{8}\b", line):
                 adb.run("reverse", "--remove", name)
+        for port in re.findall(rf"^{re.escape(adb.serial)} (tcp:\d+) localabstract:lapilli-run-[0-9a-f]{{8}}$", adb.run("forward", "--list").out, re.M):
+            adb.run("forward", "--remove", port)
         adb.ask("rm", "-rf", DEVICE_FOLDER)
         if everything and devices.properties(adb, APP)["packages"]:
             done = adb.run("uninstall", APP, seconds=120)

@@ -19,6 +19,7 @@ COMMANDS = {
     "capture": ("PACKAGE", "record an app: switch the layer on, start the app, fetch its traces, and restore all"),
     "pull": ("PACKAGE", "fetch the traces that an app has left, as after a pulled cable"),
     "replay": ("TRACE", "play a trace on the device: all options of lapilli replay; files come back"),
+    "serve": ("TRACE…", "show traces in a browser, as lapilli serve, with pictures of the device's GPU"),
     "clean": ("", "restore settings, and remove what was put on the device"),
 }
 COMMON = " ".join(COMMANDS)
@@ -75,7 +76,7 @@ ROWS = [
     Row("capture", "--option", "KEY=VALUE", "any option of the layer by its key: queue=64"),
     Row("replay", "--window", "", "show the frames on the device's screen: Lapilli's app plays"),
     Row("devices capture pull", "--json", "", "one JSON object in a line for each device, or trace"),
-    Row("capture pull install replay clean", "-q --quiet", "", "only errors and results"),
+    Row("capture pull install replay serve clean", "-q --quiet", "", "only errors and results"),
     Row(COMMON, "--help", "", "this text; behind a command its options"),
     Row("", "--version", "", "the version"),
 ]
@@ -84,7 +85,7 @@ OWN_KEYS = {"file", "screenshot_dir", "token_file", "control"}
 STATUS = """\
 Exit status: 0; 1 adb, the device or the app failed; 2 wrong usage; 3 no trace, or none that can be read; 4 a trace is
 incomplete; 5 the device or the app can't do it; 127 adb, or a program of Lapilli, can't be started; 128 + n signal n
-ended it. replay: that of lapilli replay.
+ended it. replay, serve: those of lapilli replay and lapilli serve.
 """
 
 
@@ -97,7 +98,7 @@ def row_text(row: Row) -> str:
 def help_text(command: str) -> str:
     if command:
         words, text = COMMANDS[command]
-        more = " [options of lapilli replay]" if command == "replay" else ""
+        more = f" [options of lapilli {command}]" if command in ("replay", "serve") else ""
         return (f"usage: lapilli android {command} [options]{' ' + words if words else ''}{more}\n{text[0].upper()}{text[1:]}.\n\n" +
                 "".join(row_text(row) for row in ROWS if command in row.commands.split()) + f"\n{STATUS}")
     return ("usage: lapilli android COMMAND [options]\n\nRecords and plays on an Android device, by adb, and leaves its settings as they were (docs/android.md).\n\n" +
@@ -134,6 +135,15 @@ def parser(command: str) -> Parser:
     if command in ("capture", "pull"):
         made.add_argument("package")
     return made
+
+
+def with_rest(command: str, words: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Our options, and all words that are not ours: those behind -- are none."""
+    at = words.index("--") if "--" in words else len(words)
+    args, rest = parser(command).parse_known_args(words[:at])
+    rest += words[at + 1:]
+    args.quiet = args.quiet or "--quiet" in rest
+    return args, [*(["--quiet"] if args.quiet else []), *(word for word in rest if word != "--quiet")]
 
 
 def package_name(text: str) -> str:

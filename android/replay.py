@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from android import devices
-from android.adb import MOVE_SECONDS, NO_TRACE, UNSUPPORTED, USAGE, Adb, Fault, Gone, Tools, line_of, until
-from android.files import Place, no_room, of_app, shell_place
+from android.adb import MOVE_SECONDS, NO_TRACE, UNSUPPORTED, USAGE, Adb, Fault, Tools, line_of, until
+from android.files import Place, no_room, of_app, own_place, shell_place
 from android.settings import APP, DEVICE_FOLDER, Say
 
 FOLDERS = {"--mismatch-dir", "--dump-checks", "--screenshot-dir", "--pictures"}
@@ -237,16 +237,14 @@ def replay(adb: Adb, request: Request, window: bool, say: Say) -> int:
     devices.check_release(found)
     if window and not found["packages"]:
         raise Fault("Lapilli's app is not installed: lapilli android install", UNSUPPORTED)
-    if not window and adb.shell(f"[ -x {PROGRAM} ]").status:
-        raise Fault("the replayer is not on the device: lapilli android install --programs build/android/ABI", UNSUPPORTED)
+    if not window:
+        devices.check_program(adb, PROGRAM)
     trace = push(adb, request.sources[request.trace], say) if request.trace >= 0 else ""
     if window:
         place = of_app(adb, APP)
         place.make()
         return in_app(adb, request, place, trace)
-    place = shell_place(adb, f"runs/{secrets.token_hex(4)}")
-    place.make()
-    try:
+    with own_place(adb) as place:
         for number, path in enumerate(request.sources):
             if number != request.trace and path != Path():
                 place.put(path, request.name(number))
@@ -254,8 +252,3 @@ def replay(adb: Adb, request: Request, window: bool, say: Say) -> int:
         for number, target in request.targets.items():
             bring(place, number, target)
         return status
-    finally:
-        try:
-            adb.shell(line_of(["rm", "-rf", place.path]))
-        except Gone:
-            pass

@@ -27,6 +27,14 @@ def leash() -> list[str]:
     return [setpriv, "--pdeathsig", "TERM", "--"] if setpriv else []
 
 
+def make_token(folder: str) -> Path:
+    """A new secret in a file of this user alone."""
+    token = Path(folder, "token")
+    with open(os.open(token, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(base64.b64encode(secrets.token_bytes(32)) + b"\n")
+    return token
+
+
 @dataclass
 class Receiver:
     """Writes the traces that come. `address` is where it listens, `token` the file that lapilli control needs, too."""
@@ -45,10 +53,7 @@ class Receiver:
     @classmethod
     def start(cls, tools: Tools, output: Output, package: str, with_token: bool) -> Receiver:
         folder = tempfile.TemporaryDirectory(prefix="lapilli-android-")
-        token = Path(folder.name, "token") if with_token else None
-        if token:
-            with open(os.open(token, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-                file.write(base64.b64encode(secrets.token_bytes(32)) + b"\n")
+        token = make_token(folder.name) if with_token else None
         name = (output.name or f"{package}.lapilli").replace("%", "%%")
         command = [tools.path("lapilli-receive"), "--listen", "tcp://127.0.0.1:0", "--json", "--exit-when-done", "-o", str(output.folder), "--name", name]
         try:

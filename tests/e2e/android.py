@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Callable
 
 from e2e import fake_adb
-from e2e.cases import LAYER, Cases, Context, Done, check, check_verified, patience
+from e2e.cases import LAYER, Cases, Context, Done, check, check_verified, children_of, patience
+from e2e.server import Server, draws_of_a_frame, read_words
 
 CASES = Cases()
 case = CASES.add
@@ -41,7 +42,7 @@ class Bench:
         game = {"debuggable": True, "activity": f"{GAME}/.Main", "program": list(program), "layer": str(context.layer_folder(LAYER))}
         app = {"debuggable": True, "activity": f"{APP}/android.app.NativeActivity", "program": []}
         self.state = {"devices": {"s": "device"}, "settings": dict(BEFORE), "properties": {"ro.build.version.sdk": "30", "ro.build.version.release": "11",
-                      "ro.product.model": "Pixel", "ro.product.cpu.abilist": "arm64-v8a,armeabi-v7a"}, "packages": {GAME: game, APP: app}, "app": app, "reverse": {}}
+                      "ro.product.model": "Pixel", "ro.product.cpu.abilist": "arm64-v8a,armeabi-v7a"}, "packages": {GAME: game, APP: app}, "app": app, "reverse": {}, "forward": {}}
         self.save()
         self.env = {"FAKE_ADB": str(self.home), "PATH": f"{self.home}/bin:{os.environ['PATH']}", "XDG_STATE_HOME": str(self.home / "state")}
 
@@ -76,7 +77,7 @@ class Bench:
         there = {key: value for key, value in state["settings"].items() if value}
         check(there == {**{key: value for key, value in BEFORE.items() if value}, **others}, f"{there}")
         check(not any(value for key, value in state["properties"].items() if key.startswith("debug.lapilli.")), f"{state['properties']}")
-        check(not state["reverse"] and not self.noted(), f"{state['reverse']}")
+        check(not state["reverse"] and not state["forward"] and not self.noted(), f"{state['reverse']} {state['forward']}")
 
     def files(self) -> list[str]:
         return [str(path.relative_to(self.root / "data")) for path in sorted((self.root / "data").rglob("*")) if path.is_file() and path.name != "log"]
@@ -329,7 +330,8 @@ def programs(context: Context) -> str:
     """What a build for the device has: the programs of this one."""
     folder = context.folder / "arm64-v8a"
     (folder / "bin").mkdir(parents=True)
-    shutil.copy(context.program("lapilli-replay"), folder / "bin")
+    for name in ("lapilli-replay", "lapilli-run"):
+        shutil.copy(context.program(name), folder / "bin")
     shutil.copytree(context.build / "lib", folder / "lib")
     return str(folder)
 
@@ -405,3 +407,53 @@ def a_trace_is_played_by_the_app(context: Context) -> None:
     bench.save()
     said = bench.run("replay", "--window", "run.lapilli", expect=139).err
     check("it is lost" in said and "SIGSEGV" in said, said)
+
+
+def players(bench: Bench) -> list[int]:
+    """Processes of the device."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found += [int(path.parent.name)] if os.fsencode(bench.root) in path.read_bytes() else []
+        except OSError:  # it has ended
+            pass
+    return found
+
+
+@case
+def a_served_trace_is_played_on_the_device(context: Context) -> None:
+    context.capture([context.app("triangle"), "--offscreen"], "out.lapilli")
+    bench = copying(context)
+    bench.env["PATH"] = f"{bench.home}/bin:{os.environ['PATH']}"
+    check("lapilli android install --programs" in bench.run("serve", "out.lapilli", expect=5).err, "programs are there")
+    bench.run("install", "--programs", programs(context))
+    before = bench.files()
+    _, draws, _ = draws_of_a_frame(context)
+    with Server(context, "--device", "s", "out.lapilli", env=bench.env) as server:
+        [capture] = server.captures()
+        check(len(bench.now()["forward"]) == 1 and players(bench), "nothing waits on the device")
+
+        def waiting() -> set[int]:
+            return {child for service in children_of(server.process, "lapilli-serve") for child in children_of(service) if "--wait" in read_words(child)}
+        waited = set()
+        for at in draws[:2]:
+            answer = server.ask(f"{capture}/framebuffer/{at}/color0.png")
+            context.run([context.program("lapilli"), "image", "--quiet", "-o", "here", "--after", at, "out.lapilli"])
+            check(answer.status == 200 and answer.body == (context.folder / f"here/{at}-color0.png").read_bytes(), f"{at}: {answer.status} {answer.body[:300]}")
+            until("one that waited has answered", lambda: not waited or waited - waiting())
+            until("two wait", lambda: len(waiting()) == 2)
+            waited = waiting()
+        check((bench.root / "data/local/tmp/lapilli/cache").is_dir(), "it was not played there")
+        server.end(signal.SIGINT)
+    until("the end of the device's processes", lambda: not players(bench))
+    check([name for name in bench.files() if "/cache/" not in name] == before, f"{bench.files()}")
+    bench.as_before()
+    for word, sentence in (("--listen", "has ended with 137"), ("shell", "not there any more")):  # the player dies; adb does, as of a pulled cable
+        process = bench.start("serve", "--listen", "127.0.0.1:0", "--", "out.lapilli")
+        check("token=" in process.stdout.readline(), "there is no address")
+        [pid] = [pid for pid in (players(bench) if word == "--listen" else children_of(process)) if word in read_words(pid)]
+        os.kill(pid, signal.SIGKILL)
+        said = process.communicate(timeout=patience(60))[1]
+        check(process.returncode == 1 and sentence in said and "Traceback" not in said, f"{process.returncode}: {said}")
+        until("the end of the device's processes", lambda: not players(bench))
+        bench.as_before()

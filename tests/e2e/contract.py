@@ -156,7 +156,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
                     ["replay", "--pixel", "1,2", "f"], ["replay", "--pixel-at", "1", "f"], ["replay", "--fragments", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--pictures", "g", "f"], ["replay", "--pixel", "1,2", "--pixel-at", "1", "--skip", "1.1.1.1", "f"],
                     ["farm"], ["farm", "fly"], ["farm", "run", "--results", "g"], ["farm", "status", "--results", "g"],
                     ["android"], ["android", "fly"], ["android", "capture"], ["android", "capture", "game"], ["android", "capture", "--stop-after", "x", "a.b"], ["android", "capture", "--option", "x=1", "a.b"],
-                    ["android", "pull"], ["android", "replay"], ["android", "replay", "--listen", "unix:g"], ["android", "clean", "f"], ["android", "devices", "f"],
+                    ["android", "pull"], ["android", "replay"], ["android", "replay", "--listen", "unix:g"], ["android", "serve"], ["android", "clean", "f"], ["android", "devices", "f"],
                     ["report"], ["report", "--frames", "0", "f"], ["report", "--server", "http://x/#/1", "f"], ["report", "--html", "g", "--server", "x", "f"], ["report", "--gpu", "0", "f"], ["report", "--messages", "5", "f"], ["report", "--validate", "--messages", "0", "f"], ["replay", "--messages", "5", "f"], ["report", "--profile", "no-such.json", "f"], ["report", "--validate", "--sandbox=open", "f"],
                     ["assert"], ["assert", "f"], ["assert", "f", "frames"], ["assert", "--junit", "", "f", "frames == 1"], ["assert", "--sandbox=open", "f", "frames == 1"],
                     ["profile"], ["profile", "--frames", "0", "f"], ["profile", "--frames", "3-", "f"], ["profile", "--loops", "0", "f"], ["profile", "--sort", "x", "f"], ["profile", "--progress", "2", "f"],
@@ -167,7 +167,7 @@ def wrong_usage_is_exit_status_2(context: Context) -> None:
     for command in (["--help"], ["help"], ["capture", "--help"], ["replay", "--help"], ["check", "--help"], ["help", "check"], ["info", "--help"],
                     ["print", "--help"], ["tree", "--help"], ["draws", "--help"], ["find", "--help"], ["shaders", "--help"], ["state", "--help"], ["memory", "--help"], ["uses", "--help"], ["report", "--help"], ["image", "--help"], ["pixel", "--help"], ["debug", "--help"], ["mesh", "--help"], ["serve", "--help"], ["mcp", "--help"], ["compress", "--help"], ["repair", "--help"],
                     ["compile", "--help"], ["export", "--help"], ["asm", "--help"], ["disasm", "--help"], ["run", "--help"], ["import", "--help"], ["assert", "--help"], ["profile", "--help"], ["farm", "--help"],
-                    ["android", "--help"], ["android", "capture", "--help"], ["android", "replay", "--help"], ["android", "devices", "--help"]):
+                    ["android", "--help"], ["android", "capture", "--help"], ["android", "replay", "--help"], ["android", "serve", "--help"], ["android", "devices", "--help"]):
         done = context.run([context.program("lapilli"), *command])
         check(len(done.out.splitlines()) > 5, f"{command} is no help")
     version = json.loads(context.run([context.program("lapilli"), "--version", "--json"]).out)

@@ -136,8 +136,8 @@ def am(state, device, words):
     print("Status: ok")
 
 
-def passing(listener, port):
-    """What adb reverse does: connections to a name of the device go to a port."""
+def passing(listener, family, address):
+    """What adb reverse and forward do: connections go on to somewhere else."""
     import socket
     import threading
 
@@ -150,30 +150,41 @@ def passing(listener, port):
             pass
     while True:
         one = listener.accept()[0]
-        other = socket.create_connection(("127.0.0.1", port))
+        other = socket.socket(family)
+        other.connect(address)
         for pair in ((one, other), (other, one)):
             threading.Thread(target=copy, args=pair, daemon=True).start()
 
 
-def reverse(state, words):
+def ways(state, kind, serial, words):
+    """adb reverse and forward."""
     import socket
+    there = state[kind]
     if words[0] == "--list":
-        return print("\n".join(f"UsbFfs {name} tcp:1" for name in state["reverse"]))
+        return print("\n".join(f"{serial if kind == 'forward' else 'UsbFfs'} {name} {way[1]}" for name, way in there.items()))
     if words[0] == "--remove":
-        if words[1] not in state["reverse"]:
+        if words[1] not in there:
             die(f"adb: error: listener '{words[1]}' not found")
-        end(state["reverse"].pop(words[1]))
+        end(there.pop(words[1])[0])
         return save(state)
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind("\0" + words[0].removeprefix("localabstract:"))
+
+    def place(text):
+        kind, _, name = text.partition(":")
+        return (socket.AF_UNIX, "\0" + name) if kind == "localabstract" else (socket.AF_INET, ("127.0.0.1", int(name)))
+    family, address = place(words[0])
+    listener = socket.socket(family)
+    listener.bind(address)
     listener.listen()
     if not (pid := os.fork()):
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
-        passing(listener, int(words[1].removeprefix("tcp:")))
-    state["reverse"][words[0]] = pid
+        passing(listener, *place(words[1]))
+    if words[0] == "tcp:0":
+        print(listener.getsockname()[1])
+        words[0] = f"tcp:{listener.getsockname()[1]}"
+    there[words[0]] = (pid, words[1])
     save(state)
 
 
@@ -226,8 +237,8 @@ def adb(words):
         if state.get("full"):
             die("adb: error: failed to copy: remote No space left on device")
         os.execvp("cp", ["cp", "-rL", *words[1:-1], device + words[-1]])
-    elif words[0] == "reverse":
-        reverse(state, words[1:])
+    elif words[0] in ("reverse", "forward"):
+        ways(state, words[0], serial, words[1:])
     elif words[0] == "install":
         install(state, words)
     elif words[0] == "uninstall":
