@@ -32,7 +32,7 @@ class Player:
         self.said: deque[str] = deque(maxlen=5)
         words = [PROGRAM, "--listen", f"unix:@{name}", "--cache", f"{DEVICE_FOLDER}/cache", "--token-file", f"{place.path}/token"]
         script = (f"exec 3<&0; TMPDIR={place.path} {line_of(words)} < /dev/null 3<&- & echo $! > pid; "
-                  f"{{ cat <&3; kill $(cat pid); }} > /dev/null 2>&1 & wait $(cat pid); echo {END}$?")
+                  f"{{ cat <&3; kill $(cat pid); }} > /dev/null 2>&1 & wait $(cat pid); status=$?; rm -f token; echo {END}$status")
         self.process = adb.start("shell", place.line(script), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
