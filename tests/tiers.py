@@ -56,6 +56,7 @@ FULL = {
     "server/a-question-names-its-gpu$|page/a-gpu-is-chosen": "seconds each, on two drivers",
     "server/a-head-has-its-time$": "waits ten seconds for a limit",
     "server/(answers/(?!triangle$)|waiting/(?!modern$)|ends-by-SIG(INT|KILL)$)": "every question about one more program; other signals",
+    "android/(an-app-that-runs-on|a-pulled-cable|a-trace-is-played-by-the-app|a-trace-is-played-on|every-refusal|an-app-streams|app-and-programs)": "five seconds each; a signal, a kill, and a served trace go the same ways",
     "contract/(nothing-recorded|without-a-free-name|missing-hardening)": "valgrind; thousands of files; a build of its own",
     "export/any-call-may-fail": "more than a hundred exports",
     "dist/": "half a minute of packing and generating, about what is published",
