@@ -50,8 +50,8 @@ $(addprefix $(BUILD)/tests/unit/,test_host_gate test_submission): $(call object,
 $(addprefix $(BUILD)/tests/unit/,test_attachment test_host_gate test_fast_path test_submission test_touched): $(call object,layer/command/build_inputs.c layer/command/overwritten.c layer/memory/copies.c layer/memory/address_range.c layer/memory/sparse_places.c tests/unit/layer_mutex.c)
 $(BUILD)/tests/unit/test_sparse_places: $(call object,layer/memory/sparse_places.c)
 $(BUILD)/tests/unit/test_copies: $(call object,layer/memory/copies.c tests/unit/layer_mutex.c)
-$(addprefix $(BUILD)/tests/unit/,test_attachment test_host_gate test_fast_path test_row_layout test_submission test_touched): REPLAY_LIBS += $(UTILITY_LIBS)
-$(addprefix $(BUILD)/tests/unit/,test_attachment test_host_gate test_fast_path test_row_layout test_submission test_touched): $(call object,layer/image/format_utils.c)
+$(addprefix $(BUILD)/tests/unit/,test_attachment test_host_gate test_fast_path test_payload test_row_layout test_submission test_touched): REPLAY_LIBS += $(UTILITY_LIBS)
+$(addprefix $(BUILD)/tests/unit/,test_attachment test_host_gate test_fast_path test_payload test_row_layout test_submission test_touched): $(call object,layer/image/format_utils.c)
 $(BUILD)/tests/unit/test_guard: $(call object,replayer/device/spirv_tools.c)
 $(BUILD)/tests/unit/test_guard: REPLAY_LIBS := $(SPIRV_TOOLS) $(REPLAY_LIBS)
 
