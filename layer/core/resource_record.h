@@ -75,7 +75,7 @@ struct layer_image {
     struct lap_memobj *memobj;
     VkImageCreateInfo info; /* pNext and pQueueFamilyIndices cleared; tiling: see image_modifier.h, and `pitch` */
     VkDeviceSize bytes;     /* from its memory requirements when bound */
-    uint64_t pitch;         /* of an image that is read as rows of an AHardwareBuffer, and counts as linear; or 0 */
+    uint64_t pitch;         /* of the rows of an AHardwareBuffer, as which it is read; 0: it is not. Unbound: may be */
     uint8_t memory_planes;  /* of an image with a DRM format modifier; 0: it has none */
     struct layer_backing_object backing;
     bool device_only, non_coherent;   /* as in layer_buffer */

@@ -789,16 +789,18 @@ static bool recorded_plane(const struct layer_image *image, VkImageAspectFlags *
     return *plane || first;
 }
 
-/* The rows of an image that lies in an AHardwareBuffer, if it was created for one that the CPU can read
- * (image_modifier.h). */
-static void know_rows(struct layer_image *image, const struct layer_memory *memory)
+/* Which buffer an image was created for is known when it is bound: where the CPU can't read that, the image stays what
+ * it is to the driver, and its record is not linear any more. Returns what the image's rows are in the trace. */
+static uint64_t know_rows(struct layer_image *image, const struct layer_memory *memory)
 {
-    if (!layer_payload_has_buffer(memory->payload))
-        return;
-    if (image->info.tiling == VK_IMAGE_TILING_LINEAR)
-        image->pitch = layer_payload_pitch(memory->payload, &image->info);
-    if (!image->pitch)
+    uint64_t pitch = image->pitch;
+
+    if (pitch &&
+        (!layer_payload_has_buffer(memory->payload) || !layer_payload_has_rows(memory->payload, &image->info, pitch))) {
         image->info.tiling = VK_IMAGE_TILING_OPTIMAL;
+        image->pitch = 0;
+    }
+    return pitch;
 }
 
 static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory memory_handle, VkDeviceSize offset,
@@ -808,12 +810,12 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
     const struct layer_memory *memory = LAYER_GET(dev, VkDeviceMemory, memory_handle);
     VkDeviceSize object_offset = 0, bytes;
     VkImageAspectFlags shown = plane;
-    uint64_t layout = 0;
+    uint64_t layout;
     struct lap_enc *enc;
 
     if (!image || !memory)
         return;
-    know_rows(image, memory);
+    layout = know_rows(image, memory);
     if (!image->bytes)
         layer_image_track(dev, image);
     bytes = image->bytes;
@@ -833,9 +835,7 @@ static void bind_image(struct layer_device *dev, VkImage handle, VkDeviceMemory 
     /* If another object shares the bytes, a replay must know whether its rows have the same layout. */
     enc = NULL;
     if (recorded_plane(image, &shown)) {
-        if (image->pitch)
-            layout = image->pitch;
-        else if (image->info.tiling == VK_IMAGE_TILING_LINEAR)
+        if (!layout && image->info.tiling == VK_IMAGE_TILING_LINEAR)
             layout = lap_layout_hash(dev->handle, dev->vk.GetImageSubresourceLayout, handle, &image->info, shown,
                                      image->memory_planes != 0);
         enc = layer_packet_begin(&dev->tables, GEN_lapilliBindImage, 0);

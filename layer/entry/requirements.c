@@ -2,7 +2,6 @@
 /* Questions about memory requirements: masks of memory types are those of the types that the program is shown. */
 #include "gen_layer.h"
 #include "gen_renamed.h"
-#include "layer/image/hardware_buffer.h"
 #include "layer/memory/backing.h"
 #include "layer/memory/host_import.h"
 #include "layer/submit/full_checks.h"
@@ -208,10 +207,8 @@ VKAPI_ATTR VkResult VKAPI_CALL capture_GetAndroidHardwareBufferPropertiesANDROID
 {
     struct layer_device *dev = layer_device_of_VkDevice(device);
     VkResult result = ask_buffer(dev, buffer, pProperties);
-    if (result >= 0) {
+    if (result >= 0)
         pProperties->memoryTypeBits = shown(dev, pProperties->memoryTypeBits);
-        layer_hardware_buffer_expect(buffer);
-    }
     struct lap_enc *enc = layer_packet_begin(&dev->tables, GEN_vkGetAndroidHardwareBufferPropertiesANDROID,
                                              result < 0 ? LAP_PACKET_FAILED : 0);
     if (enc) {

@@ -8,13 +8,12 @@
 #include <sys/mman.h>
 
 #include "layer/core/hardware_functions.h"
-#include "layer/image/format_utils.h"
 #include "vulkan/chain.h"
+#include "vulkan/texel/texels.h"
 
 #define CPU_READ_MASK UINT64_C(0xf)
 #define NO_FENCE      (-1)
 #define FORMAT_BLOB   0x21u /* width is in bytes, height is 1 */
-#define MOST_EXPECTED 64u
 
 /* Of the formats for which vkGetAndroidHardwareBufferPropertiesANDROID names a color format ("AHardwareBuffer
  * Equivalence", Vulkan specification), and of BGRA. */
@@ -22,13 +21,6 @@ static const struct {
     uint32_t format, bytes;
 } texels[] = {{1, 4},    {2, 4},    {3, 3},    {4, 2},    {5, 4},    {0x16, 8},
               {0x2b, 4}, {0x38, 1}, {0x39, 2}, {0x3a, 4}, {0x3b, 8}, {FORMAT_BLOB, 1}};
-
-/* The last ones that the program asked about and the CPU can read. */
-static struct {
-    pthread_mutex_t mutex;
-    struct layer_hardware_description last[MOST_EXPECTED];
-    uint64_t count; /* so far */
-} expected = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 struct layer_hardware_buffer {
     struct AHardwareBuffer *buffer;
@@ -108,51 +100,25 @@ static bool is_readable(const struct layer_hardware_description *is)
            (is->format == FORMAT_BLOB || is->stride >= is->width);
 }
 
-/* Whether the image has the texels of the buffer, and no others. */
-static bool is_whole(const struct layer_hardware_description *is, const VkImageCreateInfo *info)
-{
-    return is->format != FORMAT_BLOB && info->imageType == VK_IMAGE_TYPE_2D && info->extent.width == is->width &&
-           info->extent.height == is->height && info->mipLevels == 1 && info->arrayLayers == 1 &&
-           info->samples == VK_SAMPLE_COUNT_1_BIT && !FormatIsDepthOrStencil(info->format) &&
-           FormatPlaneCount(info->format) == 1 &&
-           layer_element_bytes(info->format, VK_IMAGE_ASPECT_COLOR_BIT) == texel_bytes_of(is);
-}
-
-uint64_t layer_hardware_buffer_pitch(const struct layer_hardware_buffer *held, const VkImageCreateInfo *info)
-{
-    return held->pages && is_whole(&held->is, info) ? row_bytes(&held->is) : 0;
-}
-
-/* ---- images that are created for a buffer ---- */
-
-void layer_hardware_buffer_expect(const struct AHardwareBuffer *buffer)
-{
-    struct layer_hardware_description is;
-
-    if (!layer_hardware_exists())
-        return;
-    layer_hardware.describe(buffer, &is);
-    if (!is_readable(&is))
-        return;
-    pthread_mutex_lock(&expected.mutex);
-    expected.last[expected.count++ % MOST_EXPECTED] = is;
-    pthread_mutex_unlock(&expected.mutex);
-}
-
-uint64_t layer_hardware_buffer_expected_pitch(const VkImageCreateInfo *info)
+uint64_t layer_hardware_image_pitch(const VkImageCreateInfo *info)
 {
     const VkExternalMemoryImageCreateInfo *external =
         lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
-    uint64_t pitch = 0;
+    struct lap_texel_block block;
 
     if (!external || !(external->handleTypes & VK_EXTERNAL_MEMORY_HANDLE_TYPE_ANDROID_HARDWARE_BUFFER_BIT_ANDROID) ||
-        info->tiling != VK_IMAGE_TILING_OPTIMAL)
+        info->tiling != VK_IMAGE_TILING_OPTIMAL || info->imageType != VK_IMAGE_TYPE_2D || info->mipLevels != 1 ||
+        info->arrayLayers != 1 || info->samples != VK_SAMPLE_COUNT_1_BIT ||
+        !lap_texels_block(info->format, VK_IMAGE_ASPECT_COLOR_BIT, &block) || block.width != 1)
         return 0;
-    pthread_mutex_lock(&expected.mutex);
-    for (unsigned i = 0; i < MOST_EXPECTED && i < expected.count && !pitch; i++)
-        pitch = is_whole(&expected.last[i], info) ? row_bytes(&expected.last[i]) : 0;
-    pthread_mutex_unlock(&expected.mutex);
-    return pitch;
+    return (uint64_t)info->extent.width * block.bytes;
+}
+
+bool layer_hardware_buffer_has_rows(const struct layer_hardware_buffer *held, const VkImageCreateInfo *info,
+                                    uint64_t pitch)
+{
+    return held->pages && held->is.format != FORMAT_BLOB && info->extent.width == held->is.width &&
+           info->extent.height == held->is.height && pitch == row_bytes(&held->is);
 }
 
 /* ---- reading ---- */

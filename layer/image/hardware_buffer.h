@@ -16,10 +16,9 @@
 struct AHardwareBuffer;
 struct layer_hardware_buffer;
 
-/* The program knows this buffer, and will perhaps create an image for it. */
-void layer_hardware_buffer_expect(const struct AHardwareBuffer *buffer);
-/* Whether an image may be for one of these whose rows the CPU can read: bytes from row to row; 0: no. */
-uint64_t layer_hardware_buffer_expected_pitch(const VkImageCreateInfo *info);
+/* Bytes from row to row, without padding, of an image that is created for such a buffer. 0: it is for something else,
+ * or has more than rows of texels. Which buffer it will be is not known yet. */
+uint64_t layer_hardware_image_pitch(const VkImageCreateInfo *info);
 
 /* Keeps a reference to the buffer. NULL: out of memory. */
 struct layer_hardware_buffer *layer_hardware_buffer_hold(struct AHardwareBuffer *buffer);
@@ -33,8 +32,9 @@ bool layer_hardware_buffer_is(const struct layer_hardware_buffer *held, const st
 void *layer_hardware_buffer_pages(struct layer_hardware_buffer *held, uint64_t bytes);
 /* Bytes of all rows; 0: nobody knows. */
 uint64_t layer_hardware_buffer_bytes(const struct layer_hardware_buffer *held);
-/* Bytes from one row to the next in the pages, of an image that is the whole buffer. 0: the image is something else. */
-uint64_t layer_hardware_buffer_pitch(const struct layer_hardware_buffer *held, const VkImageCreateInfo *info);
+/* Whether the pages have the rows of an image with this pitch (layer_hardware_image_pitch): it is the whole buffer. */
+bool layer_hardware_buffer_has_rows(const struct layer_hardware_buffer *held, const VkImageCreateInfo *info,
+                                    uint64_t pitch);
 
 /* The buffer may have changed. False: its last fetch failed, and the pages have what was there before. */
 bool layer_hardware_buffer_look(struct layer_hardware_buffer *held);

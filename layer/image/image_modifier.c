@@ -31,7 +31,7 @@ static uint32_t ask_plane_count(struct layer_device *dev, VkFormat format, uint6
     return count <= LAP_MEMORY_PLANES ? count : 0;
 }
 
-/* The image as one whose rows lie where a replay's linear image has them, too: nobody else knows the driver's order. */
+/* The image as one whose rows lie where a replay's linear image has them, too: nobody knows the driver's own order. */
 static const VkImageCreateInfo *record_rows(const VkImageCreateInfo *asked, uint64_t pitch,
                                             struct layer_image_modifier *out)
 {
@@ -54,7 +54,7 @@ const VkImageCreateInfo *layer_image_modifier_record(struct layer_device *dev, V
 {
     VkImageDrmFormatModifierPropertiesEXT chosen = {.sType = VK_STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_PROPERTIES_EXT,
                                                     .drmFormatModifier = LAP_MODIFIER_INVALID};
-    const uint64_t pitch = layer_hardware_buffer_expected_pitch(asked);
+    const uint64_t pitch = layer_hardware_image_pitch(asked);
 
     if (pitch)
         return record_rows(asked, pitch, out);
@@ -80,6 +80,13 @@ const VkImageCreateInfo *layer_image_modifier_record(struct layer_device *dev, V
     return &out->info;
 }
 
+static bool is_of_buffer(const VkImageCreateInfo *info)
+{
+    const VkExternalMemoryImageCreateInfo *external =
+        lap_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
+    return external && external->handleTypes & VK_EXTERNAL_MEMORY_HANDLE_TYPE_ANDROID_HARDWARE_BUFFER_BIT_ANDROID;
+}
+
 void layer_image_modifier_remember(struct layer_image *image, const VkImageCreateInfo *recorded)
 {
     const VkImageDrmFormatModifierExplicitCreateInfoEXT *is =
@@ -93,4 +100,8 @@ void layer_image_modifier_remember(struct layer_image *image, const VkImageCreat
     image->memory_planes = (uint8_t)is->drmFormatModifierPlaneCount;
     if (lap_modifier_is_linear(image->info.format, is->drmFormatModifier, is->drmFormatModifierPlaneCount))
         image->info.tiling = VK_IMAGE_TILING_LINEAR;
+    if (is_of_buffer(recorded)) { /* that is how it is recorded; it has no modifier */
+        image->pitch = is->pPlaneLayouts[0].rowPitch;
+        image->memory_planes = 0;
+    }
 }

@@ -2,9 +2,9 @@
 /*
  * image_modifier: the DRM format modifier of an image, and the layout of its memory planes
  * (VK_EXT_image_drm_format_modifier). A program may leave the choice to the driver, and a trace needs the result: image
- * creations are recorded with the modifier and the planes of the driver. An image for an AHardwareBuffer that the CPU
- * can read is recorded as one with the linear modifier, since its contents are recorded as rows
- * (memory/hardware_buffer.h). Any thread.
+ * creations are recorded with the modifier and the planes of the driver. An image for an AHardwareBuffer is recorded as
+ * one with the linear modifier: its contents may be recorded as rows, and all images of a buffer must be alike in a
+ * replay (hardware_buffer.h). Any thread.
  */
 #ifndef LAP_LAYER_IMAGE_MODIFIER_H
 #define LAP_LAYER_IMAGE_MODIFIER_H

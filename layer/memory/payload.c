@@ -382,9 +382,9 @@ bool layer_payload_has_buffer(const struct layer_payload_user *user)
     return user && user->payload->buffer;
 }
 
-uint64_t layer_payload_pitch(const struct layer_payload_user *user, const VkImageCreateInfo *info)
+bool layer_payload_has_rows(const struct layer_payload_user *user, const VkImageCreateInfo *info, uint64_t pitch)
 {
-    return user && user->payload->buffer ? layer_hardware_buffer_pitch(user->payload->buffer, info) : 0;
+    return layer_hardware_buffer_has_rows(user->payload->buffer, info, pitch);
 }
 
 void layer_payload_end(struct layer_payload_user *user)

@@ -44,8 +44,8 @@ void layer_payload_untrack(struct layer_payload_user *user);
 
 /* Its handles are AHardwareBuffers. NULL: no. */
 bool layer_payload_has_buffer(const struct layer_payload_user *user);
-/* Bytes from row to row of an image that is bound to this memory, if its texels are read as rows; else 0. NULL: 0. */
-uint64_t layer_payload_pitch(const struct layer_payload_user *user, const VkImageCreateInfo *info);
+/* Such memory: whether an image with these rows that is bound to it is read there (hardware_buffer.h). */
+bool layer_payload_has_rows(const struct layer_payload_user *user, const VkImageCreateInfo *info, uint64_t pitch);
 
 /* After the driver's vkFreeMemory, and when vkAllocateMemory failed. NULL is fine. */
 void layer_payload_end(struct layer_payload_user *user);

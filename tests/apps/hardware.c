@@ -302,13 +302,13 @@ static void run_external(struct scene *scene)
 
 static void run_all(struct scene *scene)
 {
+    run_exported(scene); /* nobody knows of such a buffer before */
     run_imported(scene, HARDWARE_R8G8B8A8, WIDTH, HEIGHT, 4);
     run_imported(scene, HARDWARE_R5G6B5, WIDTH, HEIGHT, 2);
     run_imported(scene, HARDWARE_R16G16B16A16_FLOAT, WIDTH, HEIGHT, 8);
     run_imported(scene, HARDWARE_R10G10B10A2, WIDTH, HEIGHT, 4);
     run_imported(scene, HARDWARE_R8, WIDTH, HEIGHT, 1);
     run_imported(scene, HARDWARE_BLOB, BLOB, 1, 1);
-    run_exported(scene);
 }
 
 static bool load(void)
